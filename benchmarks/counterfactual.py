@@ -1,12 +1,12 @@
-"""What the condition `counterfactual` makes of the embedded tasks: how many questions it keeps, and whether these hold.
+"""Checks the condition `counterfactual` on the embedded tasks.
 
-Of each task: how many questions are kept and why the others are dropped. Of each question that is kept: whether its
-program finds the new gold in the changed environment, whether that counts as faithful and the old gold as leaked, and
-whether an old value stands in any observation, of the program or of further calls with random arguments.
+Prints for each task how many questions are kept and why the others are dropped. For sampled questions it checks that
+the program finds the new gold in the changed environment, that this counts as faithful and the old gold as leaked, and
+that no observation, of the program or of random further calls, contains an old value.
 
     python benchmarks/counterfactual.py [--questions 1000] [TASK...]
 
-draws so many questions, by chance of the tasks and with new seeds of the condition, after the table; 0 draws none.
+samples the given number of questions at random, with new seeds of the condition, after the table; 0 samples none.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from r_eval.seeds import Seeds
 from r_eval.tasks.base import installed, open_environment, task_files
 
 COUNTED = re.compile(r"^\d+ results?\.\n")
-"""What stands above a list of records, and is about the list."""
+"""The heading of a list of records."""
 FURTHER = 3
-"""Random calls of a question, besides those of its program."""
+"""Random calls per question besides those of its program."""
 
 
 @functools.cache
@@ -43,36 +43,36 @@ def environment_of(name: str) -> Environment:
     return open_environment(task.environment, task.settings)
 
 
-def embedded() -> list[str]:
+def embedded_tasks() -> list[str]:
     return [name for name in sorted(task_files()) if name.partition("/")[0] in ("wiki", "aminer", "crud")]
 
 
 def table(names: Iterable[str]) -> None:
-    """A line a task: how many questions are kept, and why the others are not."""
+    """Print per task how many questions are kept and why the others are dropped."""
     print("| task | questions | kept | dropped |\n| --- | ---: | ---: | --- |")
     for name in names:
         condition, questions = Counterfactual(), installed(name).questions
-        kept = sum(condition.question(question, environment_of(name)) is not None for question in questions)
-        why = "; ".join(f"{number}: {reason}" for reason, number in condition.dropped.most_common())
-        print(f"| `{name}` | {len(questions)} | {kept} | {why} |", flush=True)
+        n_kept = sum(condition.question(question, environment_of(name)) is not None for question in questions)
+        reasons = "; ".join(f"{number}: {reason}" for reason, number in condition.dropped.most_common())
+        print(f"| `{name}` | {len(questions)} | {n_kept} | {reasons} |", flush=True)
 
 
-def drawn(names: list[str]) -> Iterator[tuple[str, Counterfactual, Question]]:
-    """Questions of tasks by chance, as they are asked under the condition; without end."""
+def draw_questions(names: list[str]) -> Iterator[tuple[str, Counterfactual, Question]]:
+    """An endless random sample of questions under the condition."""
     draw = random.Random(0)
     for seed in itertools.count(1):
         condition = Counterfactual(seed=seed)
         pairs = [(name, question) for name in names for question in installed(name).questions]
         for name, question in draw.sample(pairs, len(pairs)):
-            asked = condition.question(question, environment_of(name))
-            if asked is not None:
-                yield name, condition, asked
+            changed_question = condition.question(question, environment_of(name))
+            if changed_question is not None:
+                yield name, condition, changed_question
 
 
-async def seen(question: Question, environment: Environment, sandbox: Sandbox) -> tuple[str, list[str]]:
-    """The program's answer, and all observations: its own, and those of a few calls with random arguments.
+async def observe(question: Question, environment: Environment, sandbox: Sandbox) -> tuple[str, list[str]]:
+    """The program's answer and all observations, of the program and of a few calls with random arguments.
 
-    An environment that finds nothing repeats the arguments: they are left out of the observation.
+    An environment that finds nothing repeats the arguments, so they are removed from the observation.
     """
     steps: list[Step] = []
     session = Session(environment, sandbox, steps.append)
@@ -95,31 +95,31 @@ def _without_arguments(step: Step) -> str:
 
 
 async def check(names: list[str], number: int) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     with Sandbox() as sandbox:
-        for name, condition, question in itertools.islice(drawn(names), number):
+        for name, condition, question in itertools.islice(draw_questions(names), number):
             seeds = Seeds(0, question.id, 0)
-            changed = Combined(condition.name, (condition,)).environment(environment_of(name), question, seeds)
-            answer, observations = await seen(question, changed, sandbox)
-            new, old = question.answers, question.meta[OLD_ANSWERS]
-            found["questions"] += 1
-            found[f"who reads is {verdict(answer, new, old)}"] += 1
-            found[f"who remembers is {verdict(old[0], new, old)}"] += 1
-            found["observations"] += len(observations)
+            variant = Combined(condition.name, (condition,)).environment(environment_of(name), question, seeds)
+            answer, observations = await observe(question, variant, sandbox)
+            new_answers, old_answers = question.answers, question.meta[OLD_ANSWERS]
+            counts["questions"] += 1
+            counts[f"who reads is {verdict(answer, new_answers, old_answers)}"] += 1
+            counts[f"who remembers is {verdict(old_answers[0], new_answers, old_answers)}"] += 1
+            counts["observations"] += len(observations)
             changes = Replacements(question.meta[REPLACED])
-            left = [text for text in observations if changes.traces(COUNTED.sub("", text))]
-            found["observations with an old value"] += len(left)
-    print("\n".join(f"{number:6,} {what}" for what, number in found.items()))
+            leaks = [text for text in observations if changes.traces(COUNTED.sub("", text))]
+            counts["observations with an old value"] += len(leaks)
+    print("\n".join(f"{number:6,} {label}" for label, number in counts.items()))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", default=embedded())
+    parser.add_argument("tasks", nargs="*", default=embedded_tasks())
     parser.add_argument("--questions", type=int, default=1000)
-    chosen = parser.parse_args()
-    table(chosen.tasks)
-    if chosen.questions:
-        asyncio.run(check(list(chosen.tasks), chosen.questions))
+    options = parser.parse_args()
+    table(options.tasks)
+    if options.questions:
+        asyncio.run(check(list(options.tasks), options.questions))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Whether the statistics keep their promises: simulated runs of which the truth is known.
+"""Checks the statistics with simulated runs whose true values are known.
 
-Right-or-wrong scores and F1-like ones, 1 to 21 systems, 5 to 400 questions per task, alone or in 5 to 12 clusters, in
-one task or in twelve. Printed are, in percent: how often intervals of 95 % hold the true mean and the true difference,
-how often a family of equal systems has any significant difference, how often a true difference of the minimum
-detectable effect is significant (80 is promised), and how many intervals contradict their verdict (none may).
+Binary and F1-like scores, 1 to 21 systems, 5 to 400 questions per task, independent or in 5 to 12 clusters, in one task
+or twelve. Prints in percent: the coverage of 95 % intervals of means and differences, the rate at which a family of
+equal systems has any significant difference, the power at the minimum detectable effect (80 expected), and the number
+of intervals that contradict their verdict (none expected).
 
-A score is right where a normal number lies below a threshold. It is a sum of parts that systems and questions share:
-of a cluster, of a question, of a system in a cluster, and of its own. So true means are exact.
+A score is right if a normal variable is below a threshold. The variable is a sum of effects of the cluster, the
+question, the system in the cluster and noise, so that true means are exact.
 
     python benchmarks/coverage.py [--quick]
 """
@@ -32,16 +32,16 @@ PAIRS = ((0.1, 0.1), (0.1, 0.2), (0.3, 0.3), (0.3, 0.5), (0.5, 0.5), (0.8, 0.9),
 EQUAL = (0.1, 0.3, 0.5, 0.9)
 BASES = (0.1, 0.4)
 PARTS = {"cluster": 0.15, "question": 0.35, "system": 0.10, "own": 0.40}
-"""Shares of the variance; of questions alone, those of the clusters are the questions'."""
+"""Shares of the variance; without clusters, each question is its own cluster."""
 GRADES = 3
-"""Of an F1-like score, on half of the questions; the others are right or wrong."""
+"""Grades of an F1-like score on half of the questions; the others are binary."""
 AT_ONCE = 1 << 20
-"""Scores drawn at once."""
+"""Scores per batch."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a run looks like: `questions` in each task, in `clusters` of uneven size (0: alone)."""
+    """The shape of a run: `questions` per task, in `clusters` of uneven size (0: independent)."""
 
     kind: str
     questions: int
@@ -59,7 +59,7 @@ class Shape:
 
     @property
     def cluster(self) -> NDArray[np.int64]:
-        """The cluster of each question, the last ones twice as large as the first."""
+        """The cluster of each question; the last cluster is twice as large as the first."""
         if not self.clusters:
             return np.arange(self.tasks * self.questions)
         ends = np.cumsum(np.linspace(1, 2, self.clusters))
@@ -67,10 +67,10 @@ class Shape:
         return (np.arange(self.tasks)[:, None] * self.clusters + within).ravel()
 
     def draw(self, rng: np.random.Generator, truths: Floats, runs: int) -> Floats:
-        """Scores of some runs: questions x runs x systems.
+        """Scores of several runs: questions x runs x systems.
 
         Args:
-            truths: The true mean of each system; or of each question, run and system, as far as they differ.
+            truths: The true means, broadcast over questions, runs and systems.
         """
         number, systems, cluster = self.tasks * self.questions, truths.shape[-1], self.cluster
         luck = np.sqrt(PARTS["cluster"]) * rng.standard_normal((number, runs, 1))[cluster]
@@ -78,17 +78,17 @@ class Shape:
         luck += np.sqrt(PARTS["question"]) * rng.standard_normal((number, runs, 1))
 
         def attempt() -> Floats:
-            own = np.sqrt(PARTS["own"]) * rng.standard_normal((number, runs, systems))
-            return (luck + own < ndtri(truths)).astype(float)
+            noise = np.sqrt(PARTS["own"]) * rng.standard_normal((number, runs, systems))
+            return (luck + noise < ndtri(truths)).astype(float)
 
-        first = attempt()
+        scores = attempt()
         if self.kind == "binary":
-            return first
-        graded = (first + sum(attempt() for _ in range(GRADES - 1))) / GRADES
-        return np.where(rng.random((number, runs, 1)) < 0.5, graded, first)
+            return scores
+        graded = (scores + sum(attempt() for _ in range(GRADES - 1))) / GRADES
+        return np.where(rng.random((number, runs, 1)) < 0.5, graded, scores)
 
     def batches(self, truths: Floats, runs: int, seed: int) -> Iterator[Floats]:
-        """The scores of `draw`, some runs at a time; so many that all pairs of systems fit in memory."""
+        """The scores of `draw` in batches whose pairs of systems fit in memory."""
         rng = np.random.default_rng(seed)
         systems = truths.shape[-1]
         size = max(1, AT_ONCE // (self.tasks * self.questions * max(systems, systems * (systems - 1) // 2)))
@@ -96,7 +96,7 @@ class Shape:
             yield self.draw(rng, truths, min(size, runs - start))
 
     def pairs(self, truths: Sequence[float], runs: int, seed: int) -> Iterator[PairedDifferences]:
-        """The tests of all pairs of systems, some runs at a time; the pairs of a run follow each other."""
+        """The tests of all pairs of systems in batches; the pairs of a run are adjacent."""
         left, right = (list(side) for side in zip(*combinations(range(len(truths)), 2), strict=True))
         cluster = self.cluster if self.clusters else None
         for scores in self.batches(np.asarray(truths), runs, seed):
@@ -105,57 +105,57 @@ class Shape:
 
 
 def means(shape: Shape, runs: int, seed: int = 0) -> list[float]:
-    """How often the interval of a mean holds the truth, for each of TRUTHS; of several tasks, from easy to hard."""
+    """Coverage of the interval of a mean for each of TRUTHS; several tasks range from easy to hard."""
     shares = []
     for truth in TRUTHS:
         spread = min(truth, 1 - truth) * np.linspace(-0.9, 0.9, shape.tasks) if shape.tasks > 1 else np.zeros(1)
-        held = 0
+        n_covered = 0
         for scores in shape.batches((truth + spread)[shape.task][:, None, None], runs, seed):
-            number, own = scores.shape[:2]
-            group = np.tile(np.arange(own), number)
-            labels = (np.repeat(part, own) for part in (shape.cluster, shape.task))
-            found = mean_of_groups(scores.ravel(), group, own, *labels)
-            held += int(((found.low - 1e-12 <= truth) & (truth <= found.high + 1e-12)).sum())
-        shares.append(held / runs)
+            number, columns = scores.shape[:2]
+            group = np.tile(np.arange(columns), number)
+            labels = (np.repeat(part, columns) for part in (shape.cluster, shape.task))
+            mean = mean_of_groups(scores.ravel(), group, columns, *labels)
+            n_covered += int(((mean.low - 1e-12 <= truth) & (truth <= mean.high + 1e-12)).sum())
+        shares.append(n_covered / runs)
     return shares
 
 
 def differences(shape: Shape, runs: int, seed: int = 0) -> list[float]:
-    """How often the interval of a difference holds the truth, for each of PAIRS."""
+    """Coverage of the interval of a difference for each of PAIRS."""
     shares = []
     for a, b in PAIRS:
-        ends = (found.interval(ALPHA) for found in shape.pairs((a, b), runs, seed))
+        ends = (paired.interval(ALPHA) for paired in shape.pairs((a, b), runs, seed))
         shares.append(sum(int(((low <= a - b) & (a - b <= high)).sum()) for low, high in ends) / runs)
     return shares
 
 
 def false_positives(shape: Shape, systems: int, runs: int, seed: int = 0) -> list[float]:
-    """How often equal systems have any significant difference, for each of EQUAL; by Holm's first step."""
+    """Rate of any significant difference between equal systems for each of EQUAL, by Holm's first step."""
     tests = systems * (systems - 1) // 2
     return [
         sum(
-            int((np.nanmin(found.p.reshape(-1, tests), axis=1) <= ALPHA / tests).sum())
-            for found in shape.pairs([truth] * systems, runs, seed)
+            int((np.nanmin(paired.p.reshape(-1, tests), axis=1) <= ALPHA / tests).sum())
+            for paired in shape.pairs([truth] * systems, runs, seed)
         )
         / runs
         for truth in EQUAL
     ]
 
 
-def promised(shape: Shape, tests: int, base: float, runs: int, seed: int = 0) -> float:
-    """The true difference that runs of this shape, having it, report as detectable on average; NaN where none is."""
+def detectable_effect(shape: Shape, tests: int, base: float, runs: int, seed: int = 0) -> float:
+    """The true difference at which runs report that difference as detectable on average; NaN if there is none."""
     difference = 0.3
     for step in range(12):
         blocks = shape.pairs((min(0.99, base + difference), base), runs, seed + step)
-        found = np.concatenate([block.detectable(ALPHA / tests) for block in blocks])
-        if np.isnan(found).mean() > 0.1:
+        effects = np.concatenate([block.detectable(ALPHA / tests) for block in blocks])
+        if np.isnan(effects).mean() > 0.1:
             return float("nan")
-        difference += 0.7 * (float(np.nanmean(found)) - difference)
+        difference += 0.7 * (float(np.nanmean(effects)) - difference)
     return difference if base + difference < 0.99 else float("nan")
 
 
 def power(shape: Shape, tests: int, difference: float, base: float, runs: int, seed: int = 100) -> float:
-    """How often a true difference is significant among so many comparisons, all others being 0.
+    """Power for a true difference among a number of comparisons, all others being 0.
 
     By Holm's first step, p is compared with alpha / m.
     """
@@ -164,17 +164,17 @@ def power(shape: Shape, tests: int, difference: float, base: float, runs: int, s
 
 
 def contradictions(shape: Shape, systems: int, runs: int, seed: int = 0) -> tuple[int, int]:
-    """Intervals that contradict their verdict, and comparisons; some systems are equal and some are not."""
+    """The number of intervals that contradict their verdict, and of comparisons; some systems are equal."""
     rng = np.random.default_rng(seed)
     left, right = (list(side) for side in zip(*combinations(range(systems), 2), strict=True))
-    wrong = 0
+    n_contradictions = 0
     for _ in range(runs):
         truths = np.round(rng.beta(1, 1, systems) * 4) / 4 * 0.9 + 0.05
         scores = shape.draw(rng, truths, 1)[:, 0]
         clusters = shape.cluster if shape.clusters else None
-        found = compare(ScorePairs(scores[:, left], scores[:, right], clusters, shape.task))
-        wrong += int((((found.low > 0) | (found.high < 0)) != found.significant).sum())
-    return wrong, runs * len(left)
+        comparison = compare(ScorePairs(scores[:, left], scores[:, right], clusters, shape.task))
+        n_contradictions += int((((comparison.low > 0) | (comparison.high < 0)) != comparison.significant).sum())
+    return n_contradictions, runs * len(left)
 
 
 MEANS = [Shape(kind, n, g) for kind in ("binary", "f1") for n in (5, 20, 100, 400) for g in (0, 5, 12) if g < n]
@@ -185,38 +185,38 @@ POWER = [
     *(Shape(kind, n, 0, 12) for kind in ("binary", "f1") for n in (5, 40)),
 ]
 SYSTEMS = (2, 3, 8, 21)
-COMPARED = 10_000
-"""Comparisons per shape that are searched for contradictions, at least; over the numbers of systems."""
+COMPARISONS = 10_000
+"""Minimum number of comparisons per shape that are searched for contradictions."""
 
 
 def shares(measure: Callable[[Shape, int], list[float]], shape: Shape, runs: int) -> str:
-    found = [100 * share for share in measure(shape, runs)]
-    return f"{np.mean(found):5.1f}   {' '.join(f'{share:5.1f}' for share in found)}"
+    percentages = [100 * share for share in measure(shape, runs)]
+    return f"{np.mean(percentages):5.1f}   {' '.join(f'{share:5.1f}' for share in percentages)}"
 
 
 def report(quick: bool) -> Iterator[str]:
     """The lines of every section."""
     runs, every = (300, 3) if quick else (2000, 1)
     shapes = [*MEANS, *SEVERAL][::every]
-    yield "Intervals of means hold the truth, percent: on average, and for each truth"
+    yield "Coverage of intervals of means, percent: on average and per true mean"
     yield from (f"  {shape!s}  {shares(means, shape, runs)}" for shape in shapes)
-    yield "\nIntervals of differences hold the truth, percent: on average, and for each truth"
+    yield "\nCoverage of intervals of differences, percent: on average and per true difference"
     yield from (f"  {shape!s}  {shares(differences, shape, runs)}" for shape in shapes)
-    yield "\nEqual systems of which any two differ significantly, percent of runs, at most 5 is promised"
+    yield "\nRuns in which any two equal systems differ significantly, percent, at most 5 expected"
     for shape, systems in product(shapes, SYSTEMS):
-        found = false_positives(shape, systems, runs if systems < 8 else runs // 4)
-        yield f"  {shape!s} {systems:2} systems  {' '.join(f'{100 * share:5.1f}' for share in found)}"
-    yield "\nA true difference of the minimum detectable effect is significant, percent of runs, 80 is promised"
+        rates = false_positives(shape, systems, runs if systems < 8 else runs // 4)
+        yield f"  {shape!s} {systems:2} systems  {' '.join(f'{100 * share:5.1f}' for share in rates)}"
+    yield "\nPower at the minimum detectable effect, percent of runs, 80 expected"
     for shape, systems, base in product(POWER[::every], SYSTEMS, BASES):
         tests = systems * (systems - 1) // 2
-        effect = promised(shape, tests, base, max(100, runs // 5))
+        effect = detectable_effect(shape, tests, base, max(100, runs // 5))
         share = 100 * power(shape, tests, effect, base, runs) if effect == effect else effect
         yield f"  {shape!s} {systems:2} systems from {base}  {share:5.1f}   at {100 * effect:4.1f} points"
-    yield "\nIntervals that contradict their verdict, of so many"
+    yield "\nIntervals that contradict their verdict, of the number of comparisons"
     for shape, systems in product(shapes, SYSTEMS):
-        number = (400 if quick else COMPARED) // len(SYSTEMS) // (systems * (systems - 1) // 2) + 1
-        wrong, compared = contradictions(shape, systems, number)
-        yield f"  {shape!s} {systems:2} systems  {wrong} of {compared:,}"
+        number = (400 if quick else COMPARISONS) // len(SYSTEMS) // (systems * (systems - 1) // 2) + 1
+        n_contradictions, n_comparisons = contradictions(shape, systems, number)
+        yield f"  {shape!s} {systems:2} systems  {n_contradictions} of {n_comparisons:,}"
 
 
 if __name__ == "__main__":

@@ -38,36 +38,36 @@ def paper_means() -> Floats:
     """The means of the paper by system and task."""
     with PAPER.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    found: dict[tuple[str, str], list[float]] = {}
+    rows_by_system: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        found.setdefault((row["workflow"], row["llm"]), []).append(float(row["score"]) / 100)
-    return np.array(list(found.values()))
+        rows_by_system.setdefault((row["workflow"], row["llm"]), []).append(float(row["score"]) / 100)
+    return np.array(list(rows_by_system.values()))
 
 
 def paper(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
     means = paper_means()
-    own = means[chance.permutation(len(means))[:systems], : len(sizes)]
-    drawn = chance.random((systems, len(sizes), max(sizes))) < own[:, :, None]
-    return np.asarray(drawn, dtype=float)
+    system_means = means[chance.permutation(len(means))[:systems], : len(sizes)]
+    is_right = chance.random((systems, len(sizes), max(sizes))) < system_means[:, :, None]
+    return np.asarray(is_right, dtype=float)
 
 
 def ties(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
-    one = plausible_scores(1, sizes, chance)
-    return chance.permuted(np.repeat(one, systems, axis=0), axis=2)
+    row = plausible_scores(1, sizes, chance)
+    return chance.permuted(np.repeat(row, systems, axis=0), axis=2)
 
 
 def ahead(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
-    made = plausible_scores(systems, sizes, chance)
-    made[0] = np.maximum(made.max(axis=0), chance.random(made.shape[1:]) < 0.5)
-    return made
+    scores = plausible_scores(systems, sizes, chance)
+    scores[0] = np.maximum(scores.max(axis=0), chance.random(scores.shape[1:]) < 0.5)
+    return scores
 
 
 def twins(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
-    made = plausible_scores(systems, sizes, chance)
-    best, other = np.argsort(made.mean(axis=(1, 2)))[[-1, 0]]
-    swap = chance.random(made.shape[1:]) < 0.5
-    made[other] = np.where(swap, chance.permuted(made[best], axis=1), made[best])
-    return made
+    scores = plausible_scores(systems, sizes, chance)
+    best, worst = np.argsort(scores.mean(axis=(1, 2)))[[-1, 0]]
+    swap = chance.random(scores.shape[1:]) < 0.5
+    scores[worst] = np.where(swap, chance.permuted(scores[best], axis=1), scores[best])
+    return scores
 
 
 SCENARIOS: dict[str, Scores] = {
@@ -81,18 +81,18 @@ SCENARIOS: dict[str, Scores] = {
 
 
 def simulate(rule: Rule, name: str, systems: int, sizes: Sequence[int], grids: int) -> tuple[float, Floats]:
-    """In which share of the grids one of the best was stopped, and the share of episodes that each grid saved."""
+    """The share of grids in which a best system was stopped, and the share of episodes that each grid saved."""
     chance = np.random.default_rng([systems, *name.encode()])
-    wrong, saved = 0, []
+    n_wrong, saved = 0, []
     for _ in range(grids):
         scores = SCENARIOS[name](systems, sizes, chance)
         failed = chance.random(scores.shape) < (FAILING if name == "failures" else 0)
         low, high = np.where(failed, 0.0, scores), np.where(failed, 1.0, scores)
         stops = rule.decide(low, high, sizes, rule.looks(sizes))
         best = int(np.argmax(np.round(scores.mean(axis=(1, 2)), 9)))
-        wrong += best in {stop.system for stop in stops if stop.behind is not None}
+        n_wrong += best in {stop.system for stop in stops if stop.behind is not None}
         saved.append(sum(sum(sizes) - stop.after for stop in stops) / (systems * sum(sizes)))
-    return wrong / grids, np.array(saved)
+    return n_wrong / grids, np.array(saved)
 
 
 def main() -> None:
@@ -102,17 +102,17 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=12)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--scenarios", nargs="*", choices=SCENARIOS, default=list(SCENARIOS))
-    given = parser.parse_args()
-    rule = Rule(given.alpha)
-    print(f"{given.grids} grids of {given.tasks} tasks x {given.questions} questions; {rule}")
-    for name in given.scenarios:
+    options = parser.parse_args()
+    rule = Rule(options.alpha)
+    print(f"{options.grids} grids of {options.tasks} tasks x {options.questions} questions; {rule}")
+    for name in options.scenarios:
         for systems in SYSTEMS:
             start = time.perf_counter()
-            wrong, saved = simulate(rule, name, systems, [given.questions] * given.tasks, given.grids)
+            n_wrong, saved = simulate(rule, name, systems, [options.questions] * options.tasks, options.grids)
             low, median, high = 100 * np.quantile(saved, [0.25, 0.5, 0.75])
             seconds = time.perf_counter() - start
             print(
-                f"{name:<10} {systems:>2} systems: stopped {100 * wrong:.2f} %, "
+                f"{name:<10} {systems:>2} systems: stopped {100 * n_wrong:.2f} %, "
                 f"saved {low:.0f}, {median:.0f}, {high:.0f} % ({seconds:.0f} s)",
                 flush=True,
             )

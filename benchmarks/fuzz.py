@@ -1,11 +1,12 @@
-"""Damaged input at random: is all that is read from files, servers and models taken, or refused in words?
+"""Fuzzing: checks that damaged input from files, servers and models is either accepted or refused with a message.
 
     python -m benchmarks.fuzz [TARGET]... [--minutes 10] [--seed 0]
 
-Targets: grid, questions, templates, text, replies, records, runs, cache, openapi. A case is a good file with bits
-flipped, pieces cut, repeated or put in, or with values of its YAML or JSON exchanged. A reader may take it or raise a
-`UserError` (a reply of a server: an `LLMError`); what a model wrote may raise nothing. Anything else is a crash, as are
-30 seconds of the processor. Each crash is printed once for each place in the code; its case comes again with the seed.
+Targets: grid, questions, templates, text, replies, records, runs, cache, openapi. A case is a valid file with bits
+flipped, pieces removed, repeated or inserted, or with values of its YAML or JSON replaced. A reader may accept it or
+raise a `UserError` (for a reply of a server, an `LLMError`); text of a model must raise nothing. Anything else is a
+crash, as are 30 seconds of processor time. Each crash is printed once per place in the code; the seed reproduces its
+case.
 """
 
 from __future__ import annotations
@@ -114,11 +115,11 @@ Read = Callable[[Path], object]
 
 
 class TooSlow(BaseException):
-    """A case took longer than it may; no reader's `except Exception` catches it."""
+    """A case took too long; no reader's `except Exception` catches this."""
 
 
-def with_bytes_changed(chance: random.Random, data: bytes) -> bytes:
-    """The bytes, with one to four changes."""
+def mutate_bytes(chance: random.Random, data: bytes) -> bytes:
+    """The bytes with one to four changes."""
     for _ in range(chance.randint(1, 4)):
         start, end = sorted(chance.randint(0, len(data)) for _ in "ab")
         end = min(end, start + 200)
@@ -127,23 +128,23 @@ def with_bytes_changed(chance: random.Random, data: bytes) -> bytes:
     return data
 
 
-def with_values_changed(chance: random.Random, data: bytes, suffix: str) -> bytes:
-    """A YAML, JSON or JSON Lines file with one to three of its values changed; any other is changed in its bytes."""
+def mutate_values(chance: random.Random, data: bytes, suffix: str) -> bytes:
+    """A YAML, JSON or JSON Lines file with one to three values changed; other files are changed bytewise."""
     if suffix == ".jsonl":
         lines = data.splitlines(keepends=True) or [b"{}\n"]
         place = chance.randrange(len(lines))
-        lines[place] = dumped(changed(chance, json.loads(lines[place]))) + b"\n"
+        lines[place] = to_bytes(mutate(chance, json.loads(lines[place]))) + b"\n"
         return b"".join(lines)
     if suffix in (".json", ".yaml"):
-        return dumped(changed(chance, yaml.safe_load(data)))
-    return with_bytes_changed(chance, data)
+        return to_bytes(mutate(chance, yaml.safe_load(data)))
+    return mutate_bytes(chance, data)
 
 
-def dumped(value: Any) -> bytes:
+def to_bytes(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
 
 
-def changed(chance: random.Random, tree: Any) -> Any:
+def mutate(chance: random.Random, tree: Any) -> Any:
     tree = copy.deepcopy(tree)
     for _ in range(chance.randint(1, 3)):
         if not (places := list(places_of(tree))):
@@ -157,7 +158,7 @@ def changed(chance: random.Random, tree: Any) -> Any:
 
 
 def places_of(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a tree whose value can be changed."""
+    """Every position in a tree whose value can be replaced."""
     for key, value in list(tree.items() if isinstance(tree, dict) else enumerate(tree)):
         yield tree, key
         if isinstance(value, dict | list):
@@ -165,21 +166,21 @@ def places_of(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def of_files(*files: Path) -> Make:
-    """Cases from good files."""
+    """Cases from valid files."""
     good = [(path.suffix, path.read_bytes()) for path in files]
 
     def make(chance: random.Random, folder: Path) -> Path:
         suffix, data = chance.choice(good)
         path = folder / f"case{suffix}"
         by_bytes = chance.random() < 0.4
-        path.write_bytes(with_bytes_changed(chance, data) if by_bytes else with_values_changed(chance, data, suffix))
+        path.write_bytes(mutate_bytes(chance, data) if by_bytes else mutate_values(chance, data, suffix))
         return path
 
     return make
 
 
 def of_run(good: Path) -> Make:
-    """Cases from a good run: one of its files changed, or taken away."""
+    """Cases from a valid run with one of its files changed or removed."""
     names = sorted(path.relative_to(good) for path in good.rglob("*.json*") if path.is_file())
 
     def make(chance: random.Random, folder: Path) -> Path:
@@ -195,12 +196,12 @@ def of_run(good: Path) -> Make:
     return make
 
 
-def reply_made(chance: random.Random, folder: Path) -> Path:
-    """A reply of a model: pieces of calls, texts that mean harm, and noise."""
+def make_reply(chance: random.Random, folder: Path) -> Path:
+    """A reply of a model: pieces of calls, hostile texts and noise."""
     pieces = (chance.choice(CALLS if chance.random() < 0.8 else HOSTILE) for _ in range(chance.randint(1, 12)))
     data = "".join(pieces).encode("utf-8", "surrogatepass")
     path = folder / "reply.txt"
-    path.write_bytes(with_bytes_changed(chance, data) if chance.random() < 0.4 else data)
+    path.write_bytes(mutate_bytes(chance, data) if chance.random() < 0.4 else data)
     return path
 
 
@@ -220,20 +221,20 @@ def read_text(path: Path) -> None:
 
 
 def read_provider_reply(path: Path) -> None:
-    with contextlib.suppress(LLMError, ValueError):  # the second is what says that a body is no JSON
+    with contextlib.suppress(LLMError, ValueError):  # ValueError: the body is not JSON
         parse_reply(decode_body(path.read_bytes()))
 
 
 def read_records(path: Path) -> None:
     cell, run = Cell("react", "m", "clean", "t"), RunFolder(path.parent / "run")
-    there = cell.path(run.episodes_root)
-    there.parent.mkdir(parents=True)
-    shutil.copyfile(path, there)
+    target = cell.path(run.episodes_root)
+    target.parent.mkdir(parents=True)
+    shutil.copyfile(path, target)
     list(run.cell_episodes(cell))
 
 
 def read_run(path: Path) -> None:
-    """Read, score, report and go on, as the commands do."""
+    """Read, score, report and resume, like the commands."""
     run = RunFolder(path)
     r_eval.load_run(path).to_pandas()
     score_run(run)
@@ -255,7 +256,7 @@ def read_openapi(path: Path) -> None:
 
 
 def targets(good: Path) -> dict[str, tuple[Make, Read]]:
-    """What can be fuzzed, from the good files of this repository and a run that is made for it."""
+    """The fuzz targets, with cases from the repository's files and from a new run."""
     (good / "llm.py").write_text(LLM, encoding="utf-8")
     (good / "grid.yaml").write_text(GRID, encoding="utf-8")
     (good / "reply.json").write_text(json.dumps(REPLY), encoding="utf-8")
@@ -268,7 +269,7 @@ def targets(good: Path) -> dict[str, tuple[Make, Read]]:
         "grid": (of_files(good / "grid.yaml", *sorted(ROOT.glob("examples/**/grid.yaml"))), read_grid),
         "questions": (of_files(*questions), read_questions),
         "templates": (of_files(*sorted(ROOT.glob("tasks/**/*.templates.yaml"))), read_templates),
-        "text": (reply_made, read_text),
+        "text": (make_reply, read_text),
         "replies": (of_files(good / "reply.json"), read_provider_reply),
         "records": (of_files(*sorted(good.glob("run/episodes/**/*.jsonl"))), read_records),
         "runs": (of_run(good / "run"), read_run),
@@ -277,8 +278,8 @@ def targets(good: Path) -> dict[str, tuple[Make, Read]]:
     }
 
 
-def tried(make: Make, read: Read, folder: Path, chance: random.Random) -> BaseException | None:
-    """What one case raised; None where it was read."""
+def run_case(make: Make, read: Read, folder: Path, chance: random.Random) -> BaseException | None:
+    """The exception that one case raised; None if it was accepted."""
 
     def over(*arguments: Any) -> None:
         raise TooSlow(f"longer than {SLOWEST} s")
@@ -291,7 +292,7 @@ def tried(make: Make, read: Read, folder: Path, chance: random.Random) -> BaseEx
             read(case)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # noqa: BLE001  what is not expected is what is looked for
+    except BaseException as error:  # noqa: BLE001  unexpected exceptions are the finding
         return error
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -299,12 +300,12 @@ def tried(make: Make, read: Read, folder: Path, chance: random.Random) -> BaseEx
 
 
 def fuzz(name: str, make: Make, read: Read, minutes: float, seed: int) -> int:
-    """Try cases of one target for so long; returns at how many places of the code it crashed."""
+    """Try cases of one target for some minutes; returns the number of places in the code that crashed."""
     end, counts, crashes = time.monotonic() + 60 * minutes, Counter[str](), set[str]()
     while time.monotonic() < end:
         counts["cases"] += 1
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-            error = tried(make, read, Path(folder), random.Random(f"{seed}/{name}/{counts['cases']}"))
+            error = run_case(make, read, Path(folder), random.Random(f"{seed}/{name}/{counts['cases']}"))
         if isinstance(error, UserError):
             counts["refused"] += 1
         elif error is not None:
@@ -314,23 +315,25 @@ def fuzz(name: str, make: Make, read: Read, minutes: float, seed: int) -> int:
                 print(f"{name}: case {counts['cases']} of seed {seed}: {place}: {str(error)[:120]!r}", flush=True)
             crashes.add(place)
     print(
-        f"{name}: {counts['cases']:,} cases, {counts['refused']:,} refused in words, {len(crashes)} crashes", flush=True
+        f"{name}: {counts['cases']:,} cases, {counts['refused']:,} refused with a message, {len(crashes)} crashes",
+        flush=True,
     )
     return len(crashes)
 
 
 def main() -> int:
-    """Fuzz what is named; 1 where something crashed."""
+    """Fuzz the named targets; returns 1 if one crashed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", nargs="*")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        known = targets(Path(folder))
-        if unknown := [name for name in given.target if name not in known]:
-            parser.error(f"no target is called {unknown[0]}; there are {', '.join(known)}")
-        return int(sum(fuzz(name, *known[name], given.minutes, given.seed) for name in given.target or known) > 0)
+        all_targets = targets(Path(folder))
+        if unknown := [name for name in options.target if name not in all_targets]:
+            parser.error(f"no target is called {unknown[0]}; there are {', '.join(all_targets)}")
+        names = options.target or all_targets
+        return int(sum(fuzz(name, *all_targets[name], options.minutes, options.seed) for name in names) > 0)
 
 
 if __name__ == "__main__":

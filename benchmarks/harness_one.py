@@ -1,4 +1,4 @@
-"""One measured run of R-Eval in a process of its own; takes a specification as JSON, prints figures as JSON.
+"""One measured run of R-Eval; takes a specification as JSON and prints figures as JSON.
 
 python benchmarks/harness_one.py '{"questions": 1000, ...}' FOLDER
 """
@@ -21,30 +21,30 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     from r_eval.analysis.scoring import score_run
 
     os.environ["R_EVAL_REPLIES"] = str(folder / "replies.sqlite")
-    planned = Grid(**grid(folder, spec))
+    plan = Grid(**grid(folder, spec))
     wall, cpu = time.perf_counter(), time.process_time()
-    done = run(planned, folder / "run")
-    ran, ran_cpu = time.perf_counter() - wall, time.process_time() - cpu
-    scores = score_run(done.folder) if spec["score"] else None
+    result = run(plan, folder / "run")
+    run_seconds, run_cpu = time.perf_counter() - wall, time.process_time() - cpu
+    scores = score_run(result.folder) if spec["score"] else None
     seconds, seconds_cpu = time.perf_counter() - wall, time.process_time() - cpu
     wall = time.perf_counter()
     if spec["resume"]:
-        run(planned, folder / "run")
-    resumed = time.perf_counter() - wall
+        run(plan, folder / "run")
+    resume_seconds = time.perf_counter() - wall
     episodes = spec["questions"] * spec["epochs"] * max(1, len(spec["llms"]))
     files = list((folder / "run" / "episodes").rglob("*.jsonl"))
     return {
         "episodes": episodes,
         "lines": sum(1 for path in files for _ in path.open("rb")),
         "seconds": seconds,
-        "run": ran,
-        "run_cpu": ran_cpu,
+        "run": run_seconds,
+        "run_cpu": run_cpu,
         "cpu": seconds_cpu,
-        "resume": resumed,
+        "resume": resume_seconds,
         "peak": peak(),
         "bytes": sum(path.stat().st_size for path in files) / episodes,
         "mean": scores.mean if scores else None,
-        "state": done.state,
+        "state": result.state,
     }
 
 

@@ -1,6 +1,6 @@
-"""One measured run of Inspect AI, by the Python of its own virtual environment; see `harness_one` for its arguments.
+"""One measured run of Inspect AI in its own virtual environment; see `harness_one` for its arguments.
 
-The same work at the peer's best settings: no display, no realtime log, as many samples at once as connections, usage
+The same work with the peer's best settings: no display, no realtime log, as many parallel samples as connections, usage
 supplied by the model.
 """
 
@@ -38,9 +38,9 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         return execute
 
     def outputs(messages: Any, tools: Any, tool_choice: Any, config: Any) -> Any:
-        seen = sum(isinstance(message, ChatMessageTool) for message in messages)
-        if seen + 1 < spec["steps"]:
-            output = ModelOutput.for_tool_call("mockllm", "look", {"word": f"word{seen}"})
+        n_results = sum(isinstance(message, ChatMessageTool) for message in messages)
+        if n_results + 1 < spec["steps"]:
+            output = ModelOutput.for_tool_call("mockllm", "look", {"word": f"word{n_results}"})
         else:
             output = ModelOutput.from_content("mockllm", ANSWER)
         output.usage = ModelUsage(input_tokens=300, output_tokens=20, total_tokens=320)

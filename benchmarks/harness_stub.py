@@ -1,4 +1,4 @@
-"""The stub of an OpenAI-compatible server, in a process of its own; prints its port.
+"""A stub of an OpenAI-compatible server; prints its port.
 
 python benchmarks/harness_stub.py [--seconds 0.2] [--steps 3]
 """

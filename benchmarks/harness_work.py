@@ -1,7 +1,7 @@
-"""What the runner is measured with: a small domain, its questions, a scripted LLM, and the grid over them.
+"""The workload of the runner benchmarks: a small domain, its questions, a scripted LLM and the grid.
 
-Every episode of `react` looks a word up until its last step, and then gives the answer. The same rules answer for the
-scripted LLM and for the stub server.
+Every episode of `react` looks words up until its last step and then answers. The scripted LLM and the stub server
+follow the same rules.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def reply(request):
 ANSWER = "Ada"
 
 
-def text_of(seen: int, steps: int) -> str:
-    """ReAct's reply after so many observations."""
-    if seen + 1 < steps:
-        return f"Thought {seen + 1}: I look up the next word, number {seen}.\nAction {seen + 1}: look[word{seen}]"
-    return f"Thought {seen + 1}: I know it now.\nAction {seen + 1}: Finish[{ANSWER}]"
+def text_of(count: int, steps: int) -> str:
+    """ReAct's reply after a number of observations."""
+    if count + 1 < steps:
+        return f"Thought {count + 1}: I look up the next word, number {count}.\nAction {count + 1}: look[word{count}]"
+    return f"Thought {count + 1}: I know it now.\nAction {count + 1}: Finish[{ANSWER}]"
 
 
 def scripted(request: Any, steps: int) -> str:
-    """The reply of the scripted LLM: its place in the conversation decides."""
+    """The reply of the scripted LLM, which depends on the number of earlier messages."""
     return text_of(sum(message.role == "user" for message in request.messages) - 1, steps)
 
 

@@ -1,9 +1,9 @@
-"""What servers cost that answer with far too much, or far too slowly; and the episodes of another LLM beside them.
+"""The cost of servers that reply with too much data or too slowly, also for the episodes of another LLM.
 
     python benchmarks/hostile_servers.py [--questions 20] [--timeout 3]
 
-Each line is a run of two LLMs in a process of its own: one behind a server that misbehaves, one behind a sound one
-whose replies take 50 ms. Memory is the peak of the process above that of the same run with two sound servers.
+Each line is a run of two LLMs in a separate process: one behind a hostile server, the other behind a sound server that
+replies in 50 ms. Memory is the peak of the process minus that of the same run with two sound servers.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def call(number: int, arguments: str) -> dict[str, Any]:
 def bomb() -> bytes:
     """A gigabyte of spaces in a reply's text, compressed."""
     whole = reply("@")
-    before, after = whole.split(b"@")
+    start, end = whole.split(b"@")
     packer = zlib.compressobj(9, wbits=31)
     pieces = [
-        packer.compress(before),
+        packer.compress(start),
         *(packer.compress(b" " * (1 << 20)) for _ in range(1024)),
-        packer.compress(after),
+        packer.compress(end),
     ]
     return b"".join([*pieces, packer.flush()])
 
@@ -85,8 +85,8 @@ class Servers:
                     await asyncio.sleep(1)
             return stream
         await asyncio.sleep(0.05)
-        packed = {"Content-Encoding": "gzip"} if case == "bomb" else {}
-        return web.Response(body=self._bodies[case], content_type="application/json", headers=packed)
+        headers = {"Content-Encoding": "gzip"} if case == "bomb" else {}
+        return web.Response(body=self._bodies[case], content_type="application/json", headers=headers)
 
 
 def serve(port: Any) -> None:
@@ -103,8 +103,8 @@ async def _serve(port: Any) -> None:
     await asyncio.Event().wait()
 
 
-def measured(case: str, port: int, questions: int, timeout: float, result: Any) -> None:
-    """Run the grid of a case; send the peak of memory, the seconds, and what came of both LLMs' episodes."""
+def measure_case(case: str, port: int, questions: int, timeout: float, result: Any) -> None:
+    """Run the grid of a case; send the peak memory, the seconds and the outcomes of both LLMs' episodes."""
     import r_eval
 
     url = f"http://127.0.0.1:{port}"
@@ -115,28 +115,28 @@ def measured(case: str, port: int, questions: int, timeout: float, result: Any) 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["R_EVAL_REPLIES"] = f"{folder}/replies"
         grid = r_eval.Grid(llms=llms, workflows=["fc"], tasks=["aminer/soay-easy"], samples=questions)
-        started = time.perf_counter()
-        ended: dict[str, float] = {}
+        start = time.perf_counter()
+        end_seconds: dict[str, float] = {}
 
-        class Clock:
-            """Notes when an LLM's last episode ended."""
+        class EndTimes:
+            """Records when an LLM's last episode ended."""
 
             def finished(self, episode: Any) -> None:
-                ended[episode.llm] = time.perf_counter() - started
+                end_seconds[episode.llm] = time.perf_counter() - start
 
             def __getattr__(self, name: str) -> Any:
                 return lambda *_: None
 
-        done = r_eval.run(grid, out=f"{folder}/run", watcher=Clock())
-        kinds = {name: Counter(e.outcome.kind for e in done.episodes() if e.llm == name) for name in ended}
-    result.send((peak(), ended, kinds))
+        done = r_eval.run(grid, out=f"{folder}/run", watcher=EndTimes())
+        kinds = {name: Counter(e.outcome.kind for e in done.episodes() if e.llm == name) for name in end_seconds}
+    result.send((peak(), end_seconds, kinds))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--timeout", type=float, default=3.0)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     spawn = multiprocessing.get_context("spawn")
     port_here, port_there = spawn.Pipe()
     server = spawn.Process(target=serve, args=(port_there,), daemon=True)
@@ -146,16 +146,17 @@ def main() -> None:
     print(
         f"{'the server sends':40} {'MiB above':>9} {'seconds':>8} {'sound LLM: s':>13}  its episodes; the sound LLM's"
     )
-    for case, what in CASES.items():
-        here, there = spawn.Pipe()
-        process = spawn.Process(target=measured, args=(case, port, wanted.questions, wanted.timeout, there))
+    for case, description in CASES.items():
+        receiver, sender = spawn.Pipe()
+        process = spawn.Process(target=measure_case, args=(case, port, options.questions, options.timeout, sender))
         process.start()
-        most, ended, kinds = here.recv()
+        peak_memory, end_seconds, kinds = receiver.recv()
         process.join()
-        base = base or most
-        counted = [kinds["openai/hostile"], kinds["openai/sound"]]
-        told = "; ".join(", ".join(f"{n} {kind}" for kind, n in one.items()) for one in counted)
-        print(f"{what:40} {most - base:9.0f} {ended['openai/hostile']:8.1f} {ended['openai/sound']:13.1f}  {told}")
+        base = base or peak_memory
+        counts = [kinds["openai/hostile"], kinds["openai/sound"]]
+        outcomes = "; ".join(", ".join(f"{n} {kind}" for kind, n in kinds_of_llm.items()) for kinds_of_llm in counts)
+        seconds = f"{end_seconds['openai/hostile']:8.1f} {end_seconds['openai/sound']:13.1f}"
+        print(f"{description:40} {peak_memory - base:9.0f} {seconds}  {outcomes}")
         sys.stdout.flush()
 
 

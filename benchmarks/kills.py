@@ -1,15 +1,15 @@
-"""A run that is killed again and again: is every episode there once, and is no answer paid for twice?
+"""Kills a run repeatedly and checks that every episode is recorded once and no answer is paid for twice.
 
     python benchmarks/kills.py [--kills 100] [--seed 0] [--engine local|ray] [--episodes 2000]
 
-Episodes of three calls go to a stub server in a process of its own, which writes down what it answered. The run, an
-`r-eval run` as one types it, is killed (SIGKILL) at random instants and begun again. With `--engine ray`, workers of a
-cluster of two nodes on this machine are killed while the run goes on, and every fifth time the run itself. At the end
-the files are compared with those of a run in one go.
+Episodes of three calls use a stub server in a separate process, which logs its replies. The run, a plain `r-eval run`,
+is killed (SIGKILL) at random times and restarted. With `--engine ray`, workers of a local cluster of two nodes are
+killed during the run, and every fifth time the run itself. At the end the files are compared with those of an
+uninterrupted run.
 
-The line counts the calls that were answered twice. An answer that is on its way at the instant of a kill is lost. Of
-one that the run had taken in for certain, as the episode's next call came before the kill, none may be asked for again.
-For the others the line says how long before the kill they had left the server, at most.
+The summary counts the calls that were answered twice. A reply in transit at the time of a kill is lost. A reply that
+the run had certainly received, because the next call of its episode came before the kill, must not be requested again.
+For the others the summary states how long before the kill they had left the server, at most.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RUNS = 0.2
 
 
 def carry_out(campaign: Campaign, engine: str, kills: int, seed: int) -> None:
-    """Kill, and let the run come to its end."""
+    """Kill the run as often as requested, then let it finish."""
     chance = random.Random(seed)
     if engine == "local":
         campaign.begin("killed")
@@ -48,30 +48,30 @@ def carry_out(campaign: Campaign, engine: str, kills: int, seed: int) -> None:
         campaign.finish()
 
 
-def told(campaign: Campaign, engine: str, seconds: float) -> str:
-    """The line of figures."""
-    kills, notes, again = campaign.kills, campaign.notes(), campaign.made_again()
+def summary_line(campaign: Campaign, engine: str, seconds: float) -> str:
+    """The summary of a campaign."""
+    kills, notes, repeats = campaign.kills, campaign.notes(), campaign.made_again()
     campaign.unbroken()
-    found = Counter(e.episode_id for e in campaign.recorded("killed"))
-    lags = sorted(one.lag for one in again if one.lag is not None and one.lag > 0)
+    counts = Counter(e.episode_id for e in campaign.recorded("killed"))
+    lags = sorted(call.lag for call in repeats if call.lag is not None and call.lag > 0)
     runs = sum(kill.ports is None for kill in kills)
     parts = [
         f"{engine}: {len(kills)} kills ({runs} of the run) in {seconds:.0f} s",
-        f"{len(found)} of {campaign.episodes} episodes",
-        f"{sum(found.values())} records in {campaign.lines('killed')} lines",
+        f"{len(counts)} of {campaign.episodes} episodes",
+        f"{sum(counts.values())} records in {campaign.lines('killed')} lines",
         f"files and scores {'equal' if campaign.is_as_unbroken('killed') else 'DIFFER FROM'} an unbroken run's",
         f"left over: {campaign.left_over('killed') or 'nothing'}",
-        f"{len(notes)} answers, {len(again)} calls made again",
-        f"of these {sum(one.taken_in for one in again)} after the run had certainly taken the answer in",
-        f"{sum(one.lag is None for one in again)} without a kill",
-        f"{sum(not one.same for one in again)} with another body",
+        f"{len(notes)} answers, {len(repeats)} calls made again",
+        f"of these {sum(call.taken_in for call in repeats)} after the run had certainly taken the answer in",
+        f"{sum(call.lag is None for call in repeats)} without a kill",
+        f"{sum(not call.same for call in repeats)} with another body",
         f"{len(lags)} whose answer had left the server before the kill, {spread(lags)}",
     ]
     return "; ".join(parts)
 
 
 def spread(lags: list[float]) -> str:
-    """How long before the kill the answers had left."""
+    """How long before the kill the replies had left the server."""
     if not lags:
         return "none"
     return f"half of them at most {lags[len(lags) // 2] * 1000:.1f} ms, all at most {lags[-1] * 1000:.1f} ms before"
@@ -83,16 +83,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engine", choices=sorted(SECONDS), default="local")
     parser.add_argument("--episodes", type=int, default=2000)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {load}, seed {wanted.seed}")
+    print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {load}, seed {options.seed}")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        questions = max(1, wanted.episodes // (2 * TASKS))
-        campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[wanted.engine]))
-        began = time.monotonic()
-        carry_out(campaign, wanted.engine, wanted.kills, wanted.seed)
-        print(told(campaign, wanted.engine, time.monotonic() - began))
+        questions = max(1, options.episodes // (2 * TASKS))
+        campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[options.engine]))
+        start = time.monotonic()
+        carry_out(campaign, options.engine, options.kills, options.seed)
+        print(summary_line(campaign, options.engine, time.monotonic() - start))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What the prefix cache and the slots of `gguf/` save on the demo grid's own requests.
+"""How much time the prefix cache and the slots of `gguf/` save on the requests of the demo grid.
 
-The requests that the demo grid makes are recorded once. Then they are sent twice, in turns of a few, so that a machine
-that is busy with something else is busy for both: one at a time with every prompt computed from its beginning (the way
-in which the paper's serving code works), and as this room sends them. Both use the same file, threads and llama.cpp.
+The requests of the demo grid are recorded once and then sent twice, in alternating batches, so that other load on the
+machine affects both: one at a time without a prefix cache (like the paper's serving code), and with the defaults of
+`gguf/`. Both use the same file, threads and llama.cpp.
 
     python benchmarks/local_llm.py [--questions 4] [--task 'wiki/*'] [--turn 8]
 """
@@ -29,7 +29,7 @@ MODEL = "gguf/smollm2-135m"
 
 @dataclasses.dataclass
 class Side:
-    """One way of sending, and what it took."""
+    """One way to send requests, and its cost."""
 
     name: str
     llm: LLM
@@ -39,16 +39,16 @@ class Side:
     cached: int = 0
 
     async def send(self, requests: Sequence[Request]) -> None:
-        """Send requests in their order, as many at once as the LLM takes."""
+        """Send requests in order, as many in parallel as the LLM has connections."""
         gate = asyncio.Semaphore(self.llm.connections)
 
         async def one(request: Request) -> Reply:
             async with gate:
                 return await self.llm.generate(request)
 
-        started = time.perf_counter()
+        start = time.perf_counter()
         replies = await asyncio.gather(*map(one, requests))
-        self.seconds += time.perf_counter() - started
+        self.seconds += time.perf_counter() - start
         self.prompt += sum(r.tokens.prompt for r in replies)
         self.completion += sum(r.tokens.completion for r in replies)
         self.cached += sum(r.tokens.cached for r in replies)
@@ -61,19 +61,19 @@ class Side:
         )
 
 
-async def recorded(questions: int, task: str) -> list[Request]:
-    """The requests of the demo grid, in the order in which they were answered."""
+async def record_requests(questions: int, task: str) -> list[Request]:
+    """The requests of the demo grid in the order of their replies."""
     requests: list[Request] = []
     generate = GGUF.generate
 
-    async def listening(self: GGUF, request: Request) -> Reply:
+    async def record_and_generate(self: GGUF, request: Request) -> Reply:
         with contextlib.suppress(LLMError):
             reply = await generate(self, request)
             requests.append(request)
             return reply
         raise LLMError("context", "left out of the benchmark")
 
-    GGUF.generate = listening  # type: ignore[method-assign]
+    GGUF.generate = record_and_generate  # type: ignore[method-assign]
     try:
         with tempfile.TemporaryDirectory() as folder:
             grid = demo_grid()
@@ -85,7 +85,7 @@ async def recorded(questions: int, task: str) -> list[Request]:
 
 
 @contextlib.asynccontextmanager
-async def opened(name: str, **settings: object) -> AsyncIterator[Side]:
+async def open_side(name: str, **settings: object) -> AsyncIterator[Side]:
     llm = make_llm(MODEL, {**demo_grid().llms[0].settings, **settings})
     await llm.open()
     try:
@@ -95,23 +95,23 @@ async def opened(name: str, **settings: object) -> AsyncIterator[Side]:
 
 
 async def main(questions: int, task: str, turn: int) -> None:
-    requests = await recorded(questions, task)
-    about = f"{len(requests)} requests of the demo grid, {questions} question(s) of each task of {task}; {MODEL}"
+    requests = await record_requests(questions, task)
+    about = f"{len(requests)} requests of the demo grid, {questions} question(s) per task of {task}; {MODEL}"
     print(f"{about}\n", flush=True)
     alone = {"slots": 1, "connections": 1, "prefix_cache": False}
-    async with opened("one at a time, no prefix cache", **alone) as before, opened("this room") as now:
+    async with open_side("one at a time, no prefix cache", **alone) as baseline, open_side("defaults") as current:
         for start in range(0, len(requests), turn):
             part = requests[start : start + turn]
-            for side in (before, now) if start // turn % 2 else (now, before):
+            for side in (baseline, current) if start // turn % 2 else (current, baseline):
                 await side.send(part)
-    for side in (before, now):
+    for side in (baseline, current):
         print(side.line())
-    print(f"\nratio of the wall times: {before.seconds / now.seconds:.2f}")
+    print(f"\nratio of the wall times: {baseline.seconds / current.seconds:.2f}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=4, help="questions a task")
+    parser.add_argument("--questions", type=int, default=4, help="questions per task")
     parser.add_argument("--task", default="*", help="only the demo's tasks that this glob selects")
-    parser.add_argument("--turn", type=int, default=8, help="requests before the other side has its turn")
+    parser.add_argument("--turn", type=int, default=8, help="requests per batch")
     asyncio.run(main(**vars(parser.parse_args())))

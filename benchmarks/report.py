@@ -1,11 +1,11 @@
-"""How long a large run takes to score, analyse and report, and its page to open: seconds, MiB at the peak and on disk.
+"""Measures scoring, analysing and reporting a large run and opening its page: seconds, peak MiB and MiB on disk.
 
     python -m benchmarks.report [--questions 100] [--visits 5] [--keep FOLDER]
 
-The run is made up: 21 systems x 12 tasks x 100 questions, 25,200 episodes. It is scored, analysed and reported in
-processes of their own, so that each peak is that of one thing alone. A headless Chromium then opens the page from disk,
-each time anew: on a laptop, and on a phone with a processor that is four times slower. The first view is there when the
-score table is drawn; R_EVAL_CHROMIUM names the browser.
+The run is synthetic: 21 systems x 12 tasks x 100 questions, 25,200 episodes. Scoring, analysis and report run in
+separate processes, so that each has its own peak. A headless Chromium then opens the page from disk without a cache: as
+a laptop, and as a phone with a processor that is four times slower. The first view is complete when the score table is
+drawn; R_EVAL_CHROMIUM names the browser.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 VISITORS: dict[str, tuple[dict[str, int], int]] = {"laptop": (LAPTOP, 1), "phone": (PHONE, 4)}
-"""The window, and how many times slower the processor is."""
+"""Window size and processor slowdown."""
 
 FIRST = """async () => {
   while (!document.querySelector('#board tbody tr')) await new Promise(requestAnimationFrame);
@@ -60,82 +60,82 @@ STEPS = (
     ("transcript", "#matrix a.badge", "#episode .step"),
     ("search", "#/errors?text=river&type=RE", "#matrix tbody tr"),
 )
-"""What is opened in turn: its name, its address, and what shows that it is there."""
+"""The views to open: name, address and the selector that shows that it is open."""
 
 
-def measured(name: str, work: Callable[[], Any]) -> None:
-    """Do it, and print what it took."""
-    started, worked = time.perf_counter(), time.process_time()
+def timed(name: str, work: Callable[[], Any]) -> None:
+    """Run a function and print its cost."""
+    start, cpu_start = time.perf_counter(), time.process_time()
     work()
-    taken, worked = time.perf_counter() - started, time.process_time() - worked
-    print(f"{name}: {taken:.1f} s ({worked:.1f} s of processor time), peak {peak():.0f} MiB", flush=True)
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    print(f"{name}: {seconds:.1f} s ({cpu_seconds:.1f} s of processor time), peak {peak():.0f} MiB", flush=True)
 
 
 def score(run: Path) -> None:
     from r_eval.analysis.scoring import score_run
 
-    measured("scored", lambda: score_run(RunFolder(run)))
+    timed("scored", lambda: score_run(RunFolder(run)))
 
 
 def analyse(run: Path) -> None:
     from r_eval.analysis.results import Results, load
     from r_eval.analysis.views import VIEWS
 
-    loaded: list[Results] = []
-    measured("loaded", lambda: loaded.append(load(RunFolder(run))))
-    print(f"  the frame holds {loaded[0].episodes.memory_usage(deep=True).sum() / MIB:,.0f} MiB")
+    results: list[Results] = []
+    timed("loaded", lambda: results.append(load(RunFolder(run))))
+    print(f"  the frame holds {results[0].episodes.memory_usage(deep=True).sum() / MIB:,.0f} MiB")
     for view in VIEWS:
-        measured(f"  {view.name}", functools.partial(view.function, loaded[0]))
+        timed(f"  {view.name}", functools.partial(view.function, results[0]))
 
 
 def write(run: Path) -> None:
     from r_eval.analysis.report import write_report
     from r_eval.analysis.results import load
 
-    measured("report written", lambda: write_report(load(RunFolder(run)), run / "report"))
+    timed("report written", lambda: write_report(load(RunFolder(run)), run / "report"))
 
 
 def size(folder: Path) -> None:
-    """Print what lies in the report, by part."""
+    """Print the size of the report by part."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     parts: dict[str, int] = {}
     for path in files:
         part = path.relative_to(folder).parent.as_posix()
         parts[part] = parts.get(part, 0) + path.stat().st_size
     print(f"size: {sum(parts.values()) / MIB:.1f} MiB in {len(files)} files")
-    for part, taken in sorted(parts.items()):
-        print(f"    {part}: {taken / MIB:.2f} MiB")
+    for part, n_bytes in sorted(parts.items()):
+        print(f"    {part}: {n_bytes / MIB:.2f} MiB")
 
 
 def visit(page: Path, visits: int) -> None:
-    """Print how long a browser takes to open the page and to go on from it; medians, and the slowest."""
+    """Print how long a browser takes to open the page and its views: medians and maxima."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable())
         for name in VISITORS:
-            taken = [once(browser, page, name) for _ in range(visits)]
-            for step in taken[0]:
-                values = [one[step] for one in taken]
+            visits_taken = [visit_once(browser, page, name) for _ in range(visits)]
+            for step in visits_taken[0]:
+                values = [one[step] for one in visits_taken]
                 unit = "MiB" if step == "heap" else "ms"
                 print(f"{name}, {step}: {statistics.median(values):.0f} {unit} (at most {max(values):.0f})")
         browser.close()
 
 
-def once(browser: Browser, page: Path, visitor: str) -> dict[str, float]:
-    """One visit with nothing cached: milliseconds to each part in turn, MiB of the heap at the end."""
+def visit_once(browser: Browser, page: Path, visitor: str) -> dict[str, float]:
+    """One visit without a cache: milliseconds to each view and MiB of heap at the end."""
     window, slower = VISITORS[visitor]
     context = browser.new_context(viewport={"width": window["width"], "height": window["height"]})
-    opened = context.new_page()
-    devtools = context.new_cdp_session(opened)
+    tab = context.new_page()
+    devtools = context.new_cdp_session(tab)
     devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
-    opened.goto(page.as_uri(), wait_until="commit")
-    taken = {"first view": float(opened.evaluate(FIRST))}
+    tab.goto(page.as_uri(), wait_until="commit")
+    milliseconds = {"first view": float(tab.evaluate(FIRST))}
     for step, address, selector in STEPS:
-        taken[step] = float(opened.evaluate(STEP, [address, selector]))
-    heap = opened.evaluate("performance.memory.usedJSHeapSize")
+        milliseconds[step] = float(tab.evaluate(STEP, [address, selector]))
+    heap = tab.evaluate("performance.memory.usedJSHeapSize")
     context.close()
-    return {**taken, "heap": heap / MIB}
+    return {**milliseconds, "heap": heap / MIB}
 
 
 def main() -> None:
@@ -144,19 +144,19 @@ def main() -> None:
     parser.add_argument("--visits", type=int, default=5)
     parser.add_argument("--keep", type=Path, help="make the run here and leave it; or report the one there")
     parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.part:
-        {"score": score, "analyse": analyse, "write": write}[asked.part[0]](Path(asked.part[1]))
+    options = parser.parse_args()
+    if options.part:
+        {"score": score, "analyse": analyse, "write": write}[options.part[0]](Path(options.part[1]))
         return
     with tempfile.TemporaryDirectory() as temporary:
-        run = (asked.keep or Path(temporary) / "run").resolve()
+        run = (options.keep or Path(temporary) / "run").resolve()
         if not (run / "run.json").exists():
-            large(run, asked.questions)
+            large(run, options.questions)
         shutil.rmtree(run / "report", ignore_errors=True)
         for part in ("score", "analyse", "write"):
             subprocess.run([sys.executable, "-m", "benchmarks.report", "--part", part, str(run)], check=True)
         size(run / "report")
-        visit(run / "report" / "index.html", asked.visits)
+        visit(run / "report" / "index.html", options.visits)
 
 
 if __name__ == "__main__":

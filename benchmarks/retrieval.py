@@ -52,13 +52,13 @@ def sentences() -> tuple[str, list[Query]]:
     path = Path(os.environ.get("R_EVAL_DATA", ""), "crud", "documents_hallu.txt_part_1")
     if path.is_file():
         texts = {s.strip(): None for d in read_documents(str(path)) for s in SENTENCE.findall(d.text)}
-        cut = [{"text": text, "words": search_words(text)} for text in texts]
-        return path.name, [sentence for sentence in cut if len(sentence["words"]) > 3]
+        tokenized = [{"text": text, "words": search_words(text)} for text in texts]
+        return path.name, [sentence for sentence in tokenized if len(sentence["words"]) > 3]
     rng = random.Random(0)
     vocabulary = [f"{rng.choice('bdgklmnprst')}{n:x}" for n in range(30_000)]
     weights = list(accumulate(1 / (rank + 3) for rank in range(len(vocabulary))))
-    made = [rng.choices(vocabulary, cum_weights=weights, k=rng.randint(8, 30)) for _ in range(10_000)]
-    return "invented words", [{"text": " ".join(words), "words": words} for words in made]
+    cost = [rng.choices(vocabulary, cum_weights=weights, k=rng.randint(8, 30)) for _ in range(10_000)]
+    return "invented words", [{"text": " ".join(words), "words": words} for words in cost]
 
 
 def chunks(source: str, size: int) -> Iterator[list[str]]:
@@ -110,13 +110,15 @@ ENGINES: dict[str, tuple[Callable[[str, int, str], None], dict[str, Callable[[in
 """How the index of an engine is built, and the ways in which it is asked."""
 
 
-def built(engine: str, source: str, size: int, folder: str) -> str:
-    started = time.perf_counter()
+def build_engine(engine: str, source: str, size: int, folder: str) -> str:
+    start = time.perf_counter()
     ENGINES[engine][0](source, size, folder)
-    return f"{time.perf_counter() - started:9.1f} {peak():7.0f}"
+    return f"{time.perf_counter() - start:9.1f} {peak():7.0f}"
 
 
-def asked(engine: str, way: str, size: int, folder: str, queries: list[Query], repeats: int, seconds: float) -> str:
+def ask_engine(
+    engine: str, way: str, size: int, folder: str, queries: list[Query], repeats: int, seconds: float
+) -> str:
     return timed(ENGINES[engine][1][way](size, folder), queries, repeats, seconds)
 
 
@@ -124,10 +126,10 @@ def rank(source: str, size: int, queries: list[Query], repeats: int, seconds: fl
     """rank_bm25 has no file: one process builds and is asked."""
     from rank_bm25 import BM25Okapi
 
-    started = time.perf_counter()
+    start = time.perf_counter()
     index = BM25Okapi(list(chunks(source, size)))
-    made = f"{time.perf_counter() - started:9.1f} {peak():7.0f}"
-    return f"{made} {timed(lambda q: best(np.asarray(index.get_scores(q['words'])), TOP_K), queries, repeats, seconds)}"
+    cost = f"{time.perf_counter() - start:9.1f} {peak():7.0f}"
+    return f"{cost} {timed(lambda q: best(np.asarray(index.get_scores(q['words'])), TOP_K), queries, repeats, seconds)}"
 
 
 def timed(ask: Ask, queries: list[Query], repeats: int, seconds: float) -> str:
@@ -135,16 +137,16 @@ def timed(ask: Ask, queries: list[Query], repeats: int, seconds: float) -> str:
         ask(query)
     rates, every = [], []
     for _ in range(repeats):
-        spent: list[float] = []
+        latencies: list[float] = []
         for query in queries:
-            started = time.perf_counter()
+            start = time.perf_counter()
             if not ask(query):
                 raise AssertionError(f"nothing was found for {query['text']}")
-            spent.append(time.perf_counter() - started)
-            if sum(spent) > seconds:
+            latencies.append(time.perf_counter() - start)
+            if sum(latencies) > seconds:
                 break
-        rates.append(len(spent) / sum(spent))
-        every += spent
+        rates.append(len(latencies) / sum(latencies))
+        every += latencies
     return f"{peak():7.0f} {statistics.median(rates):11.1f} {1000 * np.percentile(every, 99):8.2f}"
 
 
@@ -165,10 +167,10 @@ def main() -> None:
         for size in map(int, options.sizes.split(",")):
             for engine, (_, ways) in ENGINES.items():
                 place = str(Path(folder, f"{engine} {size}"))
-                made = alone(built, engine, str(source), size, place)
+                cost = alone(build_engine, engine, str(source), size, place)
                 for way in ways:
-                    line = alone(asked, engine, way, size, place, *plan)
-                    print(f"{size:>9,} {way:20} {made if way == engine else ' ' * 17} {line}", flush=True)
+                    line = alone(ask_engine, engine, way, size, place, *plan)
+                    print(f"{size:>9,} {way:20} {cost if way == engine else ' ' * 17} {line}", flush=True)
             if size <= MOST:
                 print(f"{size:>9,} {RANK:20} {alone(rank, str(source), size, *plan)}", flush=True)
 

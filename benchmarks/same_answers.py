@@ -1,8 +1,8 @@
-"""Whether a model gives the same answers in this process and behind llama.cpp's OpenAI-compatible server.
+"""Checks whether a model gives the same answers in this process and behind llama.cpp's OpenAI-compatible server.
 
-One grid is run three times over the same GGUF file: `gguf/` with one connection; `openai/` against a server that
-xllamacpp starts, with one connection; and `openai/` against a server of eight slots with eight connections. Answers and
-whole transcripts are compared question by question.
+One grid runs three times with the same GGUF file: `gguf/` with one connection, `openai/` with one connection to a
+server that xllamacpp starts, and `openai/` with eight connections to a server of eight slots. Answers and transcripts
+are compared per question.
 
     python benchmarks/same_answers.py [--questions 5]
 """
@@ -23,8 +23,8 @@ MODEL = "gguf/smollm2-135m"
 CONTEXT = 4096
 
 
-async def served(slots: int, questions: int, folder: Path) -> list[Episode]:
-    """The episodes over a server with as many slots as connections."""
+async def episodes_over_server(slots: int, questions: int, folder: Path) -> list[Episode]:
+    """The episodes with a server that has as many slots as connections."""
     server: Any = make_llm(MODEL, {"context": CONTEXT, "slots": slots})
     await server.open()
     llm = {
@@ -51,18 +51,19 @@ async def episodes(llm: dict[str, Any], questions: int, folder: Path) -> list[Ep
     return sorted(run.episodes(), key=lambda e: (e.workflow, e.task, e.question_id))
 
 
-def said(episode: Episode) -> list[str]:
+def thoughts(episode: Episode) -> list[str]:
     return [step.text for step in episode.steps if step.kind == "thought"]
 
 
 async def main(questions: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        here = await episodes({"llm": MODEL, "context": CONTEXT, "connections": 1}, questions, Path(folder, "here"))
+        llm = {"llm": MODEL, "context": CONTEXT, "connections": 1}
+        in_process = await episodes(llm, questions, Path(folder, "here"))
         for slots in (1, 8):
-            there = await served(slots, questions, Path(folder, f"there{slots}"))
-            pairs = list(zip(here, there, strict=True))
+            over_server = await episodes_over_server(slots, questions, Path(folder, f"there{slots}"))
+            pairs = list(zip(in_process, over_server, strict=True))
             answers = sum(a.answer != b.answer for a, b in pairs)
-            texts = sum(said(a) != said(b) for a, b in pairs)
+            texts = sum(thoughts(a) != thoughts(b) for a, b in pairs)
             print(
                 f"in process, one connection, against a server with {slots} connection(s): of {len(pairs)} episodes "
                 f"{answers} end in another answer, {texts} have another text somewhere",
@@ -72,5 +73,5 @@ async def main(questions: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=5, help="questions a task")
+    parser.add_argument("--questions", type=int, default=5, help="questions per task")
     asyncio.run(main(parser.parse_args().questions))

@@ -11,7 +11,7 @@ from r_eval.workflows.base import (
     WorkflowResult,
     finished,
 )
-from r_eval.workflows.react import ReAct, observation_of, opening
+from r_eval.workflows.react import ReAct, initial_messages, observation_of
 
 ASK = "Before you finish: does an Observation say so? If one does, Finish with it; else take another Action."
 
@@ -30,7 +30,7 @@ class Reflect(ReAct):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages, reflected = opening(question, session), False
+        messages, reflected = initial_messages(question, session), False
         for step in range(1, limits.steps + 1):
             said, action = await self.act(messages, step, session, llm)
             if action is None or action.name != "Finish":

@@ -1,6 +1,6 @@
-"""What a task is, and how one is found by its name.
+"""Tasks, and how they are found by name.
 
-A task of R-Eval, or of a package that adds some (entry points of the group `r_eval.tasks`, each a package), is a file
+A task of R-Eval or of an installed package (entry points of the group `r_eval.tasks`, each a package) is a file
 `<domain>/<name>.yaml`:
 
     id: "1-1"                       the paper's id
@@ -9,9 +9,8 @@ A task of R-Eval, or of a package that adds some (entry points of the group `r_e
     metric: token_f1
     instruction: How the answer should look.
 
-beside `<name>.questions.jsonl` and `<name>.demonstrations.jsonl`. `format:` names the form of the published dataset
-(see `r_eval.tasks.loaders`), alone or as a mapping with its settings. A grid may give a task a question file of its
-own.
+next to `<name>.questions.jsonl` and `<name>.demonstrations.jsonl`. `format:` is the name of the published dataset's
+format (see `r_eval.tasks.loaders`) or a mapping with its settings. A grid can replace the question file of a task.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ from r_eval.tasks.questions import read_questions
 
 DEFAULT_METRIC = "token_f1"
 PASSAGES = {"prgb": "prompt"} | dict.fromkeys(("hotpotqa", "2wikimultihopqa", "musique", "profiling"), "environment")
-"""Where the documents of a format's questions are, unless a grid says it: PRGB ranks LLMs by what they read in the
-prompt, the multi-hop sets are asked over a wiki, and a question of profiling holds its text itself.
+"""The default place of a format's documents: PRGB ranks LLMs by how they read the prompt, the multi-hop sets are asked
+over a wiki, and a profiling question contains its text.
 """
 
 
@@ -48,16 +47,16 @@ class Task:
 
     Attributes:
         name: `<domain>/<task>`.
-        environment: Name of the environment that it is asked over.
+        environment: Name of its environment.
         settings: The environment's settings.
-        home: The environment over which the demonstrations are worked out, where it is another one.
-        metric: Name of the metric that gives its score.
+        home: The environment of the demonstrations, if it differs.
+        metric: Name of the metric that scores it.
         instruction: How the answer should look; shown to every workflow.
-        passages: Where the questions' own documents are; "" for the default of the format, see `PASSAGES`.
-        long: Whether an answer is a text of several sentences, of which every line counts, and no phrase.
-        format: The form of the published dataset: its name, or `format` and its settings.
-        data: Of questions that a data file gave: its format, its counts and its version.
-        notes: One line on what of that file could not be used.
+        passages: The place of the questions' own documents; "" for the default of the format, see `PASSAGES`.
+        long: Whether an answer is a text of several sentences rather than a phrase.
+        format: The format of the published dataset: its name, or a mapping of `format` and its settings.
+        data: For questions from a data file: its format, counts and version.
+        notes: One line on unusable records of that file.
     """
 
     name: str
@@ -82,18 +81,18 @@ class Task:
 
     @property
     def level(self) -> Level:
-        """The level of its first question; a task of the paper has one level only."""
+        """The level of its first question; a task of the paper has one level."""
         return self.questions[0].level
 
     @property
     def usual_passages(self) -> str:
-        """Where the questions' own documents are by the task or its format; "" where neither says."""
+        """The place of the questions' own documents, by the task or its format; "" if neither states it."""
         form = self.data.get("format") or (self.format if isinstance(self.format, str) else self.format["format"])
         return self.passages or PASSAGES.get(form, "")
 
     @functools.cached_property
     def version(self) -> str:
-        """Hash of everything that is asked and shown; of a data file as a whole, whatever sample of it is asked."""
+        """Hash of the questions and demonstrations; for a data file, of the whole file rather than the sample."""
         digest = hashlib.blake2b(f"{self.environment}\0{self.metric}\0{self.instruction}\0".encode(), digest_size=8)
         digest.update(str(self.data.get("version", "")).encode())
         for question in (*(() if self.data else self.questions), *self.demonstrations):
@@ -103,33 +102,31 @@ class Task:
 
 def task_files() -> dict[str, Path]:
     """The files of all installed tasks, by name."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for point in sorted(entry_points(group="r_eval.tasks"), key=lambda p: p.name):
         for folder in point.load().__path__:
             for path in sorted(Path(folder).glob("*/*.yaml")):
                 if path.with_name(f"{path.stem}.questions.jsonl").exists():
-                    found[f"{path.parent.name}/{path.stem}"] = path
-    return found
+                    files[f"{path.parent.name}/{path.stem}"] = path
+    return files
 
 
 def matching(pattern: str) -> list[str]:
-    """The names of the installed tasks that a name or glob selects, in the order of their ids.
+    """The names of the installed tasks that match a name or glob, in the order of their ids.
 
     Raises:
-        UserError: There is none.
+        UserError: No task matches.
     """
     files = task_files()
-    found = [name for name in files if fnmatch.fnmatchcase(name, pattern)]
-    if not found:
+    names = [name for name in files if fnmatch.fnmatchcase(name, pattern)]
+    if not names:
         raise UserError(unknown("task", pattern, files))
-    return sorted(found, key=lambda name: (_place(files[name]), name))
+    return sorted(names, key=lambda name: (_place(files[name]), name))
 
 
 @functools.cache
 def _place(path: Path) -> tuple[bool, bool, list[int]]:
-    """The place of a task's file by its id: "1-2" before "1-10", both before "crud-1"; last where it has none or cannot
-    be read.
-    """
+    """Sort key of a task's file by its id: "1-2" before "1-10" before "crud-1"; files without an id come last."""
     try:
         id = str(yaml.safe_load(path.read_text(encoding="utf-8"))["id"])
     except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError):
@@ -143,20 +140,20 @@ def installed(name: str) -> Task:
     """An installed task.
 
     Raises:
-        UserError: There is none of that name, or one of its files is damaged.
+        UserError: There is no such task, or one of its files is damaged.
     """
     path = task_files().get(name)
     if path is None:
         raise UserError(unknown("task", name, task_files()))
     settings: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     questions = read_questions(path.with_name(f"{path.stem}.questions.jsonl"))
-    shown = path.with_name(f"{path.stem}.demonstrations.jsonl")
-    demonstrations = read_questions(shown) if shown.exists() else []
+    demonstration_file = path.with_name(f"{path.stem}.demonstrations.jsonl")
+    demonstrations = read_questions(demonstration_file) if demonstration_file.exists() else []
     return Task(name=name, questions=tuple(questions), demonstrations=tuple(demonstrations), **settings)
 
 
 def custom(name: str, questions: Sequence[Question], environment: str, demonstrations: Sequence[Question]) -> Task:
-    """A task that a grid makes of its own question file."""
+    """The task of a question file that a grid names."""
     return Task(name, environment, tuple(questions), tuple(demonstrations), title=name, instruction=SHORT)
 
 
@@ -167,6 +164,6 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
     """An environment by name, `module:Class`, file path or scheme; see `r_eval.environments.opening`.
 
     Raises:
-        UserError: There is none of that name, a setting is wrong, or it cannot be opened.
+        UserError: There is no such environment, a setting is wrong, or it cannot be opened.
     """
     return opening.open_environment(name, settings)

@@ -1,10 +1,10 @@
-"""Makes the question and demonstration files of the embedded tasks from their templates and worlds.
+"""Builds the question and demonstration files of the embedded tasks from their templates and worlds.
 
     python -m r_eval.tasks.build FOLDER [TASK]...
 
-writes `<name>.questions.jsonl` and `<name>.demonstrations.jsonl` beside each `<name>.templates.yaml` below FOLDER (the
-repository's `tasks/`), and `<task>.questions.jsonl` (`<task>-<name>` unless the name is en) beside each
-`<name>.placeholders.yaml`. The same templates, worlds, snapshot and seed give the same bytes.
+writes `<name>.questions.jsonl` and `<name>.demonstrations.jsonl` next to each `<name>.templates.yaml` below FOLDER (the
+repository's `tasks/`), and `<task>.questions.jsonl` (`<task>-<name>` unless the name is en) next to each
+`<name>.placeholders.yaml`. The same templates, worlds, snapshot and seed produce the same bytes.
 """
 
 from __future__ import annotations
@@ -39,47 +39,52 @@ FORMER_NAMES = {
     "Volgograd": "Stalingrad",
     "Wrocław": "Breslau",
 }
-"""Names under which older sources know a city."""
+"""Names of cities in older sources."""
 SUFFIX = re.compile(r" \([^()]+\)$")
 LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae"})
 
 
 async def make(file: TemplateFile, sandbox: Sandbox) -> tuple[list[Question], Counter[str]]:
-    """The demonstrations and questions of one task, in this order; and how many were dropped for which reason."""
+    """The demonstrations and questions of one task, in this order, and the number dropped by reason."""
     environment = open_environment(file.environment)
-    found = await generate(file, environment, sandbox, QUESTIONS + DEMONSTRATIONS, SEED)
-    for question in found.questions:
+    result = await generate(file, environment, sandbox, QUESTIONS + DEMONSTRATIONS, SEED)
+    for question in result.questions:
         question.answers = list(dict.fromkeys([*question.answers, *variants(question)]))
-    return found.questions, found.dropped
+    return result.questions, result.dropped
 
 
 def build(path: Path, sandbox: Sandbox) -> str:
-    """Write the files of one task; returns a line that says what came of it."""
-    found, dropped = asyncio.run(make(read_templates(path), sandbox))
+    """Write the files of one task; returns a summary line."""
+    pool, dropped = asyncio.run(make(read_templates(path), sandbox))
     stem = path.name.removesuffix(".templates.yaml")
-    shown, asked = found[:DEMONSTRATIONS], found[DEMONSTRATIONS:]
-    write_questions(path.with_name(f"{stem}.demonstrations.jsonl"), shown)
-    write_questions(path.with_name(f"{stem}.questions.jsonl"), asked)
-    return f"{path.parent.name}/{stem}: {len(asked)} questions, {len(shown)} demonstrations, dropped {dict(dropped)}"
+    demonstrations, questions = pool[:DEMONSTRATIONS], pool[DEMONSTRATIONS:]
+    write_questions(path.with_name(f"{stem}.demonstrations.jsonl"), demonstrations)
+    write_questions(path.with_name(f"{stem}.questions.jsonl"), questions)
+    counts = f"{len(questions)} questions, {len(demonstrations)} demonstrations, dropped {dict(dropped)}"
+    return f"{path.parent.name}/{stem}: {counts}"
 
 
 def variants(question: Question) -> list[str]:
-    """Other ways to write a question's answers: without "(novel)" and the like, without accents, former names.
+    """Other spellings of a question's answers: without a suffix such as "(novel)", without accents, former names.
 
-    An option is to be written as it stands in the question.
+    The options of a multiple-choice question have no other spelling.
     """
     if "options" in question.meta:
         return []
-    found = []
+    forms = []
     for answer in question.answers:
         plain = SUFFIX.sub("", answer)
-        folded = unicodedata.normalize("NFKD", plain.translate(LETTERS))
-        found += [plain, "".join(c for c in folded if not unicodedata.combining(c)), FORMER_NAMES.get(answer, answer)]
-    return found
+        decomposed = unicodedata.normalize("NFKD", plain.translate(LETTERS))
+        forms += [
+            plain,
+            "".join(c for c in decomposed if not unicodedata.combining(c)),
+            FORMER_NAMES.get(answer, answer),
+        ]
+    return forms
 
 
 def of_world(world: Path) -> Iterator[tuple[str, list[Question]]]:
-    """The names of the tasks that are made of a world with placeholders, each with its questions."""
+    """The names of the tasks built from a world with placeholders, each with its questions."""
     name = world.name.removesuffix(WORLD)
     for kind in get_args(Kind):
         yield kind if name == "en" else f"{kind}-{name}", list(world_data(world, kind, {}).questions)

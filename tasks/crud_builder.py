@@ -1,17 +1,16 @@
-"""CRUD data sets made of reports of one's own, after CRUD-RAG (Lyu et al., 2024), sections 3.2 to 3.5.
+"""Builds CRUD data sets from a user's own reports, after CRUD-RAG (Lyu et al., 2024), sections 3.2 to 3.5.
 
-An LLM names the event of every report, and reports of one event are paired. Of these it makes the records of the six
-tasks, in the form in which CRUD-RAG is published:
+An LLM names the event of every report, and reports of one event are paired. From these it writes the records of the six
+tasks in the format of CRUD-RAG:
 
-- `continuing_writing`: the beginning of a report, whose rest other reports of its event partly tell. The report itself
-  is not among the documents that can be found.
-- `questanswer_1doc`, `_2docs`, `_3docs`: a question with its answer; the LLM notes facts first, then asks.
-- `hallu_modified`: what the LLM wrote from a beginning alone, and the same with its errors corrected by the report.
-- `event_summary`: an event, and a summary of its reports.
+- `continuing_writing`: the beginning of a report whose rest is partly covered by other reports of the event. The report
+  itself is not in the corpus.
+- `questanswer_1doc`, `_2docs`, `_3docs`: a question with its answer; the LLM notes facts first.
+- `hallu_modified`: a continuation that the LLM wrote from the beginning alone, and a version corrected by the report.
+- `event_summary`: an event and a summary of its reports.
 
-The filters are the LLM's own work looked at again: a question must be answered from all its reports, and neither from
-some of them nor without any; a summary and a correction must be supported by the reports in full. What fails is dropped
-and counted by its reason.
+The LLM also filters its own records: a question must be answerable from all its reports together, but not from fewer or
+none; a summary or correction must be fully supported by the reports. Other records are dropped and counted by reason.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ from r_eval.tasks.loaders.crud_rag import is_error_message
 from r_eval.tasks.questions import folded, place_in_order
 
 Similarity = Callable[[str, Sequence[str]], float]
-"""How like the golds an answer is, 0 to 1."""
+"""Similarity of an answer to the golds, 0 to 1."""
 Record = dict[str, Any]
 
 REPLY_TOKENS = 1024
 COUNT = 10
-"""Records of each task, by default."""
+"""Default number of records per task."""
 FEWEST_SENTENCES = 3
 LONGEST = 8000
 """Characters of a report."""
 LONGEST_LINE = 400
 """Characters of an event, a question or an answer."""
 NEIGHBOURS = 5
-"""Reports that are looked at for others of the same event."""
+"""Candidate reports that are compared with each report's event."""
 MOST_REPORTS = 5
 """Reports in one summary."""
 BEGINNING = 0.4
-"""Share of a report that is its beginning, up to the end of a sentence."""
+"""Share of a report that counts as its beginning, up to the end of a sentence."""
 SAME = 0.6
-"""Likeness from which on two answers count as the same."""
+"""Similarity at which two answers count as the same."""
 SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 VERDICTS = {"all": 2, "some": 1, "none": 0, "全部": 2, "部分": 1, "没有": 0}
@@ -69,14 +68,14 @@ TASKS = {
     "hallu_modified": "hallucination",
     "event_summary": "summarization",
 }
-"""The published keys in the order in which they are made, each with the installed task that reads it."""
-ASKED = {"continuing_writing": "beginning", "hallu_modified": "newsBeginning", "event_summary": "event"}
-"""What no two records of a task share; of the others it is `questions`."""
+"""The published keys in build order, each with the installed task that reads it."""
+UNIQUE_KEYS = {"continuing_writing": "beginning", "hallu_modified": "newsBeginning", "event_summary": "event"}
+"""The key that must be unique among the records of a task; for other tasks it is `questions`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """A report; equal to another of the same id. `query` finds others of its event."""
+    """A report, identified by its id. `query` finds other reports of its event."""
 
     id: str
     title: str = dataclasses.field(compare=False)
@@ -87,12 +86,12 @@ class Report:
 
 @dataclasses.dataclass
 class CrudSet:
-    """What was made.
+    """A data set.
 
     Attributes:
-        reports: Those that were used.
-        records: By the published keys.
-        dropped: How many items were dropped, by "what: reason".
+        reports: The usable reports.
+        records: Records by published key.
+        dropped: Number of dropped items by "kind: reason".
     """
 
     language: Language
@@ -102,7 +101,7 @@ class CrudSet:
 
 
 class _Dropped(Exception):
-    """A record cannot be made; the message says why."""
+    """A record is dropped; the message states the reason."""
 
 
 async def build(
@@ -113,14 +112,14 @@ async def build(
     count: int = COUNT,
     seed: int = 0,
 ) -> CrudSet:
-    """Make the records of all six tasks.
+    """Build the records of all six tasks.
 
     Args:
         documents: The reports.
-        similarity: Compares an answer with the gold, in the filters of questions.
-        language: Of the prompts, and the only one of the reports; absent: that of most of the reports.
-        count: Records wanted of each task; fewer come where the reports or the filters do not give more.
-        seed: Decides which reports are used first.
+        similarity: Compares an answer with the gold in the filters of questions.
+        language: Language of the prompts and of the reports to use; default: that of most reports.
+        count: Records per task; there may be fewer after filtering.
+        seed: Determines the order of the reports.
 
     Raises:
         UserError: The LLM failed.
@@ -129,7 +128,7 @@ async def build(
     chinese = sum(language_of(report.text) == "zh" for report in read)
     builder = _Builder(writer, similarity, language or ("zh" if 2 * chinese > len(read) else "en"))
     related = await builder.related(read)
-    reports, made = builder.made.reports, builder.made
+    reports, crud_set = builder.result.reports, builder.result
     pairs = [(a, b) for a, b in itertools.combinations(reports, 2) if b in related[a]]
     triples = [
         (a, b, c)
@@ -151,48 +150,50 @@ async def build(
         "event_summary": (groups, builder.summary),
     }
     texts: set[str] = set()
-    for key, (chosen, make) in candidates.items():
-        found = made.records.setdefault(key, [])
-        rest = iter(sorted(chosen, key=lambda some: place_in_order("\0".join(report.id for report in some), seed)))
-        while batch := list(itertools.islice(rest, count - len(found))):
+    for key, (groups_of_task, make) in candidates.items():
+        records = crud_set.records.setdefault(key, [])
+        rest = iter(
+            sorted(groups_of_task, key=lambda some: place_in_order("\0".join(report.id for report in some), seed))
+        )
+        while batch := list(itertools.islice(rest, count - len(records))):
             items = await asyncio.gather(*(make(*some) for some in batch), return_exceptions=True)
             for some, item in zip(batch, items, strict=True):
                 if isinstance(item, _Dropped):
-                    made.dropped[f"{key}: {item}"] += 1
+                    crud_set.dropped[f"{key}: {item}"] += 1
                 elif isinstance(item, BaseException):
                     raise item
-                elif (text := folded(f"{key} {item[ASKED.get(key, 'questions')]}")) in texts:
-                    made.dropped[f"{key}: the same as an earlier one"] += 1
+                elif (text := folded(f"{key} {item[UNIQUE_KEYS.get(key, 'questions')]}")) in texts:
+                    crud_set.dropped[f"{key}: the same as an earlier one"] += 1
                 else:
                     texts.add(text)
                     ids = [report.id for report in (some[1:] if key == "continuing_writing" else some)]
-                    found.append({"ID": content_id(key, *(r.id for r in some)), **item, "text_ids": ids})
-    return made
+                    records.append({"ID": content_id(key, *(r.id for r in some)), **item, "text_ids": ids})
+    return crud_set
 
 
 class _Builder:
-    """Makes single records.
+    """Builds single records.
 
-    Every method of a task takes the reports that a record is made of, and raises `_Dropped` where it cannot be made.
+    The method of a task takes the reports of one record and raises `_Dropped` if it fails.
     """
 
     def __init__(self, writer: LLMClient, similarity: Similarity, language: Language) -> None:
         self.writer, self.similarity, self.language = writer, similarity, language
-        self.made = CrudSet(language, [])
+        self.result = CrudSet(language, [])
 
     async def related(self, read: Sequence[Report]) -> dict[Report, list[Report]]:
-        """The usable reports with their events, each with those that are about the same one."""
+        """The usable reports with their events, each with the reports of the same event."""
         usable: list[Report] = []
         for report in read:
             if reason := self._unusable(report, usable):
-                self.made.dropped[f"reports: {reason}"] += 1
+                self.result.dropped[f"reports: {reason}"] += 1
             else:
                 usable.append(report)
-        reports = list(await asyncio.gather(*(self._named(report) for report in usable)))
-        self.made.reports = reports
+        reports = list(await asyncio.gather(*(self._with_event(report) for report in usable)))
+        self.result.reports = reports
         related: dict[Report, list[Report]] = {report: [] for report in reports}
         pairs = list(_neighbours([report for report in reports if report.event]))
-        same = await asyncio.gather(*(self._ask("related", reports=self._shown(pair)) for pair in pairs))
+        same = await asyncio.gather(*(self._ask("related", reports=self._format_reports(pair)) for pair in pairs))
         for (one, other), reply in zip(pairs, same, strict=True):
             if reply.strip().lower().startswith(YES):
                 related[one].append(other)
@@ -200,32 +201,30 @@ class _Builder:
         for report, others in related.items():
             if not others:
                 reason = "no other report of the same event" if report.event else "no event in the reply"
-                self.made.dropped[f"reports: {reason}"] += 1
+                self.result.dropped[f"reports: {reason}"] += 1
         return related
 
     async def continuation(self, report: Report, *others: Report) -> Record:
-        """The beginning of a report, whose rest the others partly tell."""
-        beginning, rest = _parted(report)
-        verdict = await self._supported(rest, others)
+        """The beginning of a report whose rest the others partly cover."""
+        beginning, rest = _split_report(report)
+        verdict = await self._support_grade(rest, others)
         if not verdict:
-            raise _Dropped(
-                "no verdict in the reply" if verdict is None else "the other reports tell nothing of the rest"
-            )
+            raise _Dropped("no verdict in the reply" if verdict is None else "the other reports do not cover the rest")
         return {"event": report.event, "beginning": beginning, "continuing": rest, "held_out": report.id}
 
     async def question(self, *reports: Report) -> Record:
-        """A question that takes all of the reports."""
+        """A question that needs all of the reports."""
         name = "question" if len(reports) == 1 else "questions"
-        value = await self._object(name, number=str(len(reports)), reports=self._shown(reports))
+        value = await self._object(name, number=str(len(reports)), reports=self._format_reports(reports))
         question, answer = _line(value.get("question")), _line(value.get("answer"))
         if not question or not answer:
             raise _Dropped("no question in the reply")
         if folded(answer) in folded(question):
-            raise _Dropped("the question holds its answer")
+            raise _Dropped("the question contains its answer")
         _check_figures(f"{question} {answer}", reports)
 
-        async def is_answered(name: str, shown: Sequence[Report]) -> bool:
-            reply = await self._ask(name, question=question, reports=self._shown(shown))
+        async def is_answered(name: str, visible: Sequence[Report]) -> bool:
+            reply = await self._ask(name, question=question, reports=self._format_reports(visible))
             return self.similarity(reply, [answer]) >= SAME
 
         if not await is_answered("answer", reports):
@@ -240,52 +239,52 @@ class _Builder:
         return {"event": reports[0].event, **news, "thoughts": thoughts, "questions": question, "answers": answer}
 
     async def hallucination(self, report: Report) -> Record:
-        """What the LLM wrote from a beginning alone, with its errors corrected by the report."""
-        beginning, real = _parted(report)
-        written = (await self._ask("continue", beginning=beginning)).strip()
-        _check_text(written, report.text)
-        value = await self._object("correct", reports=self._shown([report]), continuation=written)
-        errors, corrected = value.get("errors"), value.get("corrected")
-        if not isinstance(errors, list) or not isinstance(corrected, str) or not corrected.strip():
+        """A continuation by the LLM from a beginning alone, with its errors corrected by the report."""
+        beginning, real = _split_report(report)
+        continuation = (await self._ask("continue", beginning=beginning)).strip()
+        _check_text(continuation, report.text)
+        value = await self._object("correct", reports=self._format_reports([report]), continuation=continuation)
+        errors, correction = value.get("errors"), value.get("corrected")
+        if not isinstance(errors, list) or not isinstance(correction, str) or not correction.strip():
             raise _Dropped("no correction in the reply")
-        wrong = [str(error.get("wrong", "")).strip() for error in errors if isinstance(error, dict)]
-        if not any(wrong) or folded(corrected) == folded(written):
+        passages = [str(error.get("wrong", "")).strip() for error in errors if isinstance(error, dict)]
+        if not any(passages) or folded(correction) == folded(continuation):
             raise _Dropped("no error found")
-        if not all(passage in written for passage in wrong):
+        if not all(passage in continuation for passage in passages):
             raise _Dropped("an error that is not in the continuation")
-        if await self._supported(corrected, [report]) != 2:
-            raise _Dropped("the correction is not supported in full")
+        if await self._support_grade(correction, [report]) != 2:
+            raise _Dropped("the correction is not fully supported")
         return {
             "headLine": report.title,
             "newsBeginning": beginning,
-            "hallucinatedContinuation": written,
-            "hallucinatedMod": corrected.strip(),
+            "hallucinatedContinuation": continuation,
+            "hallucinatedMod": correction.strip(),
             "realContinuation": real,
             "generatedBy": self.writer.name,
         }
 
     async def summary(self, *reports: Report) -> Record:
-        """An event, and a summary of its reports."""
-        summary = (await self._ask("summary", reports=self._shown(reports))).strip()
+        """An event and a summary of its reports."""
+        summary = (await self._ask("summary", reports=self._format_reports(reports))).strip()
         text = "\n".join(report.text for report in reports)
         _check_text(summary, text)
         if 2 * len(summary) > len(text):
             raise _Dropped("longer than half of its reports")
         _check_figures(summary, reports)
-        if await self._supported(summary, reports) != 2:
-            raise _Dropped("not supported in full")
+        if await self._support_grade(summary, reports) != 2:
+            raise _Dropped("not fully supported")
         return {"event": reports[0].event, "title": reports[0].title, "text": text, "summary": summary}
 
-    async def _named(self, report: Report) -> Report:
-        """A report with its event, as far as the LLM names one."""
+    async def _with_event(self, report: Report) -> Report:
+        """A report with the event that the LLM names, if any."""
         value = await self._object("event", report=f"{report.title}\n{report.text}")
         event, keywords = _line(value.get("event")), value.get("keywords")
         words = keywords[:10] if isinstance(keywords, list) else []
         return dataclasses.replace(report, event=event, query=" ".join(map(str, (event, *words))))
 
-    async def _supported(self, text: str, reports: Sequence[Report]) -> int | None:
-        """Whether reports support a text: 2 in full, 1 in part, 0 not at all; None where the LLM does not say."""
-        reply = (await self._ask("supported", text=text, reports=self._shown(reports))).lower()[:40]
+    async def _support_grade(self, text: str, reports: Sequence[Report]) -> int | None:
+        """How far reports support a text: 2 fully, 1 partly, 0 not at all; None without a verdict."""
+        reply = (await self._ask("supported", text=text, reports=self._format_reports(reports))).lower()[:40]
         return next((grade for word, grade in VERDICTS.items() if word in reply), None)
 
     async def _object(self, name: str, **values: str) -> dict[str, Any]:
@@ -294,7 +293,7 @@ class _Builder:
     async def _ask(self, name: str, **values: str) -> str:
         return await self.writer.complete(prompt(f"crud-{name}-{self.language}", **values))
 
-    def _shown(self, reports: Sequence[Report]) -> str:
+    def _format_reports(self, reports: Sequence[Report]) -> str:
         heads = [HEADS[self.language].format(place, report.title) for place, report in enumerate(reports, 1)]
         return "\n\n".join(f"{head}\n{report.text}" for head, report in zip(heads, reports, strict=True))
 
@@ -302,21 +301,21 @@ class _Builder:
         if language_of(report.text) != self.language:
             return "in another language"
         if len(SENTENCES.split(report.text)) < FEWEST_SENTENCES:
-            return "too short to be parted"
+            return "too short to split"
         if len(report.text) > LONGEST:
             return f"longer than {LONGEST:,} characters"
         return "the same as an earlier one" if any(report.text == other.text for other in earlier) else ""
 
 
-def _parted(report: Report) -> tuple[str, str]:
-    """A report's beginning and its rest."""
+def _split_report(report: Report) -> tuple[str, str]:
+    """Split a report into its beginning and the rest."""
     ends = [match.end() for match in SENTENCES.finditer(report.text) if match.end() < len(report.text)]
     at = next((end for end in ends if end >= BEGINNING * len(report.text)), ends[-1])
     return report.text[:at].strip(), report.text[at:].strip()
 
 
 def _neighbours(reports: Sequence[Report]) -> Iterator[tuple[Report, Report]]:
-    """Pairs of reports of which one is found by the other's event, each pair once."""
+    """Distinct pairs of reports of which one retrieves the other by its event."""
     index = BM25.of(f"{report.title}\n{report.text}" for report in reports) if reports else None
     seen: set[frozenset[int]] = set()
     for place, report in enumerate(reports):
@@ -339,30 +338,30 @@ def _check_text(text: str, report: str) -> None:
 
 
 def _check_figures(text: str, reports: Sequence[Report]) -> None:
-    known = {figure for report in reports for figure in FIGURES.findall(f"{report.title} {report.text}")}
-    if not known.issuperset(FIGURES.findall(text)):
+    figures = {figure for report in reports for figure in FIGURES.findall(f"{report.title} {report.text}")}
+    if not figures.issuperset(FIGURES.findall(text)):
         raise _Dropped("a figure that the reports do not have")
 
 
-def write(made: CrudSet, out: Path, llm: str) -> list[Path]:
-    """Write a set as `crud.json`, its documents, and a grid over its tasks that runs at once.
+def write(crud_set: CrudSet, out: Path, llm: str) -> list[Path]:
+    """Write a data set as `crud.json` with its documents and a grid over its tasks.
 
-    The documents of the continuations lack the reports that are to be continued.
+    The documents for `continuing_writing` omit the reports to continue.
     """
     out.mkdir(parents=True, exist_ok=True)
-    held_out = {record.pop("held_out") for record in made.records["continuing_writing"]}
+    held_out = {record.pop("held_out") for record in crud_set.records["continuing_writing"]}
     files = {"documents.jsonl": set[str](), "documents-continuation.jsonl": held_out}
     for name, without in files.items():
-        rows = [{"id": r.id, "title": r.title, "text": r.text} for r in made.reports if r.id not in without]
+        rows = [{"id": r.id, "title": r.title, "text": r.text} for r in crud_set.reports if r.id not in without]
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         (out / name).write_text(lines, encoding="utf-8")
-    records = json.dumps(made.records, ensure_ascii=False, indent=1)
+    records = json.dumps(crud_set.records, ensure_ascii=False, indent=1)
     (out / "crud.json").write_text(records + "\n", encoding="utf-8")
-    suffix = "-en" if made.language == "en" else ""
+    suffix = "-en" if crud_set.language == "en" else ""
     tasks = []
     for key, task in TASKS.items():
         documents = "./documents-continuation.jsonl" if key == "continuing_writing" else "./documents.jsonl"
-        if made.records[key]:
+        if crud_set.records[key]:
             environment = {"environment": "corpus", "documents": documents}
             tasks.append({"task": f"crud/{task}{suffix}", "data": "crud.json", "environment": environment})
     grid = {"name": "crud", "llms": [llm], "workflows": [{"workflow": "rag", "top_k": 8}], "shots": 0, "tasks": tasks}

@@ -1,4 +1,4 @@
-"""A question file as a dataset for the Hugging Face Hub: a folder with a card that says what is in it."""
+"""A question file as a dataset for the Hugging Face Hub: a folder with a dataset card."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ tasks:
 def export(source: Path, out: Path, name: str, licence: str, demonstrations: Path | None = None) -> Path:
     """Write the folder; returns the path of its card, `README.md`.
 
-    The lines of `data/test.jsonl` are those of the question file, but that `meta` is a text of JSON: its keys differ
-    from question to question, and a table has the same columns in every row.
+    `data/test.jsonl` has the lines of the question file with `meta` as JSON text, since its keys differ between
+    questions and a table has fixed columns.
 
     Args:
         source: A question file.
-        name: As the card calls the dataset.
-        licence: An identifier of the Hub, such as cc-by-4.0.
-        demonstrations: A question file that becomes a split of its own.
+        name: Name of the dataset in the card.
+        licence: A licence identifier of the Hub, such as cc-by-4.0.
+        demonstrations: A question file for a separate split.
 
     Raises:
-        UserError: A file is no question file, or `out` holds something already.
+        UserError: A file is not a question file, or `out` is not empty.
     """
     if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} holds something already; name a new folder, or empty it")
@@ -92,7 +92,9 @@ def _card(name: str, licence: str, splits: dict[str, list[Question]], season: Se
         header=yaml.safe_dump(header, sort_keys=False, allow_unicode=True).strip(),
         name=name,
         season=f"Version {season.version}, made over {source}.\n" if season else "",
-        rows="\n".join(f"| `{split}` | {len(found)} | {_levels(found)} |" for split, found in splits.items()),
+        rows="\n".join(
+            f"| `{split}` | {len(questions)} | {_levels(questions)} |" for split, questions in splits.items()
+        ),
     )
 
 

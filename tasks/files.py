@@ -1,4 +1,4 @@
-"""Files that questions are made from: YAML by people, checked against a model, errors with the line and the key."""
+"""YAML files that questions are built from, validated against a model, with errors that name line and key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from r_eval.plugins import unknown
 
 
 class Part(BaseModel):
-    """Base of such a file and its parts: unknown keys are refused."""
+    """Base of such a file and its parts; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
@@ -24,23 +24,23 @@ File = TypeVar("File", bound=Part)
 
 
 def slots(*names: str) -> AfterValidator:
-    """For the type of a sentence: it has these slots, each with nothing but its name between the braces."""
+    """A validator for a sentence with exactly these slots, without conversions or format specs."""
 
     def check(text: str) -> str:
-        found = [part[1:] for part in string.Formatter().parse(text) if part[1] is not None]
-        if sorted({name or "" for name, _, _ in found}) != sorted(names) or any(
-            spec or kind for _, spec, kind in found
+        fields = [part[1:] for part in string.Formatter().parse(text) if part[1] is not None]
+        if sorted({name or "" for name, _, _ in fields}) != sorted(names) or any(
+            spec or kind for _, spec, kind in fields
         ):
-            wanted = " and ".join(f"{{{name}}}" for name in names) or "no slot"
-            raise ValueError(f"must hold {wanted} and no other slot: {text!r}")
+            expected = " and ".join(f"{{{name}}}" for name in names) or "no slot"
+            raise ValueError(f"must hold {expected} and no other slot: {text!r}")
         return text
 
     return AfterValidator(check)
 
 
-def complaint(error: ValidationError, model: type[BaseModel]) -> str:
-    """One sentence about the first thing that is wrong; a misspelt key before the missing one that it was meant for."""
-    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+def validation_message(error: ValidationError, model: type[BaseModel]) -> str:
+    """One sentence on the first error; an unknown key comes before a missing one."""
+    first = min(error.errors(include_url=False), key=lambda item: item["type"] != "extra_forbidden")
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "missing":
         return f"the key {key} is missing"
@@ -50,48 +50,47 @@ def complaint(error: ValidationError, model: type[BaseModel]) -> str:
     return f"{key}: {message}" if key else message
 
 
-def read_file(path: Path, what: str, form: type[File]) -> File:
-    """A YAML file as its model has it.
+def read_file(path: Path, description: str, form: type[File]) -> File:
+    """Read a YAML file and validate it against a model.
 
     Args:
-        what: What the file should be, for the message about one that is not there.
+        description: What the file should be, for the message if it does not exist.
 
     Raises:
-        UserError: It is not there, not YAML, or a key is wrong; names the line and the key. A misspelt key comes
-            before the missing one that it was meant for. Where a value may be of several kinds, pydantic complains
-            about each of them: what goes deepest is what was meant.
+        UserError: The file does not exist, is not YAML, or a key is wrong; names the line and the key. An unknown key
+            comes before a missing one. Of the errors of a union, the deepest is reported.
     """
-    file = YamlFile(path, what)
+    file = YamlFile(path, description)
     try:
         return form.model_validate(file.data)
     except ValidationError as error:
-        errors = [(_keys(one["loc"], file.data, one["type"] == "missing"), one) for one in error.errors()]
+        errors = [(_keys(item["loc"], file.data, item["type"] == "missing"), item) for item in error.errors()]
         first = [pair for pair in errors if pair[1]["loc"][:3] == errors[0][1]["loc"][:3]]
-        keys, found = max(first, key=lambda pair: (not pair[1]["type"].endswith("_type"), len(pair[0])))
-        for other, one in errors:
-            if one["type"] == "extra_forbidden" and other[:-1] == keys[:-1]:
-                keys, found = other, one
+        keys, problem = max(first, key=lambda pair: (not pair[1]["type"].endswith("_type"), len(pair[0])))
+        for other, item in errors:
+            if item["type"] == "extra_forbidden" and other[:-1] == keys[:-1]:
+                keys, problem = other, item
         place, key = file.at(keys), ".".join(map(str, keys))
-        why = describe_invalid(found)
-        if found["type"] == "extra_forbidden":
-            why = unknown("key", str(keys[-1]), dict.fromkeys(_names(form)))
-        elif found["type"] == "missing":
-            why = "the key is missing"
-        raise UserError(f"{place}: {key}: {why}" if key else f"{place}: {why}") from None
+        reason = describe_invalid(problem)
+        if problem["type"] == "extra_forbidden":
+            reason = unknown("key", str(keys[-1]), dict.fromkeys(_names(form)))
+        elif problem["type"] == "missing":
+            reason = "the key is missing"
+        raise UserError(f"{place}: {key}: {reason}" if key else f"{place}: {reason}") from None
 
 
 def _keys(loc: tuple[int | str, ...], data: Any, missing: bool) -> list[int | str]:
-    """The parts of a complaint's place that are keys of the file: the others name the kinds that a value may be of."""
-    found: list[int | str] = []
+    """The parts of an error's location that are keys of the file, without the names of union members."""
+    keys: list[int | str] = []
     for part in loc:
         if part in data if isinstance(data, dict) else isinstance(data, list) and isinstance(part, int):
             data = data[part]
-            found.append(part)
-    return [*found, loc[-1]] if missing else found
+            keys.append(part)
+    return [*keys, loc[-1]] if missing else keys
 
 
 def _names(annotation: Any) -> Iterator[str]:
-    """The keys of all models in an annotation, such as that of `list[Template] | None`, and of the models in those."""
+    """The keys of all models in an annotation such as `list[Template] | None`, including nested models."""
     if isinstance(annotation, type) and issubclass(annotation, Part):
         for name, field in annotation.model_fields.items():
             yield field.alias or name

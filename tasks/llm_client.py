@@ -1,4 +1,4 @@
-"""LLMs that are asked many single questions, each by a prompt file, through the cache of replies."""
+"""A client for single prompts from prompt files, through the reply cache."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from r_eval.llms.replay import ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 
 SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
-"""Spaces that are no line breaks."""
+"""Spaces other than line breaks."""
 
 
 class LLMClient:
-    """One LLM, opened for a while; as many requests are under way as it has connections.
+    """An open LLM; it runs as many requests in parallel as it has connections.
 
     Args:
-        settings: As a grid takes them for this LLM.
-        replies: Where replies are kept, and where they may come from.
+        settings: The settings of this LLM in a grid.
+        replies: The cache of replies.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class LLMClient:
         await self._llm.close()
 
     async def complete(self, prompt: str) -> str:
-        """The reply to a prompt, without hidden thinking; "" where the prompt is longer than the LLM can read.
+        """The reply to a prompt without hidden reasoning; "" if the prompt exceeds the context length.
 
         Raises:
-            UserError: The LLM failed, after all its retries.
+            UserError: The LLM failed after all retries.
         """
         request = Request((Message("user", prompt),))
         call = uuid.uuid4().hex  # a sampled reply serves this call alone
@@ -73,35 +73,35 @@ class LLMClient:
 
 
 @contextlib.contextmanager
-def replies_kept(name: str) -> Iterator[ReplyStores]:
-    """The cache of replies, for as long as LLMs are asked.
+def reply_cache(name: str) -> Iterator[ReplyStores]:
+    """An open cache of replies.
 
     Args:
-        name: Under which the cache keeps new ones.
+        name: Owner of new replies in the cache.
     """
     with contextlib.closing(ReplyStore()) as store:
         yield ReplyStores(store, name)
 
 
 def prompt(name: str, /, **values: str) -> str:
-    """A prompt file with its $names filled in; nothing that is filled in is read for $names again."""
+    """A prompt file with its $names substituted; values are not searched for $names."""
     return Template(prompt_file(f"{name}.md")).substitute(values)
 
 
 def prompt_file(name: str) -> str:
-    """The text of a file among the prompts."""
+    """The text of a prompt file."""
     return files("r_eval.tasks").joinpath("prompts", name).read_text(encoding="utf-8").strip()
 
 
 def objects_in(reply: str) -> list[dict[str, Any]]:
-    """The JSON objects in a reply, and in its lists."""
-    values = [found.value for found in json_values(reply)]
-    flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    return [one for one in flat if isinstance(one, dict)]
+    """The JSON objects in a reply, including those in lists."""
+    values = [match.value for match in json_values(reply)]
+    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [item for item in flat if isinstance(item, dict)]
 
 
 def one_line(text: str, longest: int) -> str | None:
-    """What an LLM wrote as one clean line; None where it is none, is longer, or holds control characters.
+    """A reply as one clean line; None if it has several lines, is too long or contains control characters.
 
     >>> one_line(' "Who?" ', 10), one_line("Who?\\nMe.", 10)
     ('Who?', None)

@@ -1,7 +1,7 @@
-"""Questions in an LLM's words. What records put into a question has to stand in it as it was; else it stays as it is.
+"""Paraphrases questions with an LLM; a question whose paraphrase fails a check stays unchanged.
 
-That the meaning is the same is the LLM's part, and is not checked here: what is checked is that every value is there,
-that the numbers are the same, that the answer has not come in, and that no two questions are the same.
+The checks: every value from the records is present, the numbers are the same, the answer is not revealed, and no two
+questions are equal. Whether the meaning is the same is not checked.
 """
 
 from __future__ import annotations
@@ -23,53 +23,53 @@ MARKS = ("?", "？")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paraphrased:
-    """Questions in the order in which they came; `kept` counts those that stayed as they were, by reason."""
+    """Questions in their order; `unchanged` counts those without a paraphrase by reason."""
 
     questions: list[Question]
-    kept: collections.Counter[str]
+    unchanged: collections.Counter[str]
 
 
 async def paraphrase(
-    questions: Sequence[Question], shown: Mapping[str, Sequence[str]], client: LLMClient
+    questions: Sequence[Question], slot_values: Mapping[str, Sequence[str]], client: LLMClient
 ) -> Paraphrased:
-    """Have every question said in other words; `meta` then has the first ones as `original`, and who `reworded` them.
+    """Paraphrase every question; `meta` records the `original` and the LLM that `reworded` it.
 
     Args:
-        shown: By a question's id, what records put into its text.
+        slot_values: By question id, the values from records in its text.
 
     Raises:
-        UserError: The LLM failed, after all its retries.
+        UserError: The LLM failed after all retries.
     """
 
     async def ask(question: Question) -> str:
-        parts = "; ".join(dict.fromkeys(shown[question.id])) or "none"
+        parts = "; ".join(dict.fromkeys(slot_values[question.id])) or "none"
         return one_line(await client.complete(prompt("reword", parts=parts, question=question.question)), LONGEST) or ""
 
     texts = {tuple(words(question.question)) for question in questions}
-    done = Paraphrased([], collections.Counter())
+    result = Paraphrased([], collections.Counter())
     for question, text in zip(questions, await asyncio.gather(*map(ask, questions)), strict=True):
         same = "the same as a question" if tuple(words(text)) in texts else None
-        if reason := rejection_reason(question, text, shown[question.id]) or same:
-            done.kept[reason] += 1
-            done.questions.append(question)
+        if reason := rejection_reason(question, text, slot_values[question.id]) or same:
+            result.unchanged[reason] += 1
+            result.questions.append(question)
             continue
         texts.add(tuple(words(text)))
         meta = {**question.meta, "original": question.question, "reworded": client.name}
-        done.questions.append(question.model_copy(update={"question": text, "meta": meta}))
-    return done
+        result.questions.append(question.model_copy(update={"question": text, "meta": meta}))
+    return result
 
 
-def rejection_reason(question: Question, text: str, shown: Sequence[str]) -> str | None:
-    """What is wrong with other words for a question; None where nothing is.
+def rejection_reason(question: Question, text: str, slot_values: Sequence[str]) -> str | None:
+    """Why a paraphrase is rejected; None if it is accepted.
 
     Args:
-        shown: What records put into the question.
+        slot_values: The values from records in the question.
     """
     if not text:
         return "not one line of text"
     if question.question.endswith(MARKS) and not text.endswith(MARKS):
         return "no question"
-    if any(words(value) and not contains_phrase(text, value) for value in shown):
+    if any(words(value) and not contains_phrase(text, value) for value in slot_values):
         return "a value is missing"
     if _numbers(text) != _numbers(question.question):
         return "a number is not the same"

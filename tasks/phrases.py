@@ -11,28 +11,28 @@ _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts that put no spaces between words."""
 _WORD = re.compile(rf"[{_UNSPACED}]|\d+(?:[.,]\d+)+(?!\w)|[^\W_{_UNSPACED}]+")
 SIMILAR = 80
-"""From which likeness (0 to 100) a text counts as naming an entity, in another inflection for example."""
+"""Similarity (0 to 100) at which a text counts as naming an entity, for example in another inflection."""
 SHORTEST = 4
-"""Characters that a name must have to be looked for by likeness: shorter ones are like anything."""
+"""Minimum length of a name for fuzzy matching; shorter names match anything."""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case; each character of a script without spaces is one, and so is "1,234.5"."""
+    """The words of a text in lower case; "1,234.5" is one word, as is each character of a script without spaces."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def contains_phrase(text: str, phrase: str) -> bool:
-    """Whether all words of a phrase stand in a text, one after the other.
+    """Whether a text contains the words of a phrase in sequence.
 
     >>> contains_phrase("Is it in Nigeria?", "Niger"), contains_phrase("the Niger's source", "niger")
     (False, True)
     """
-    found = " ".join(words(phrase))
-    return bool(found) and f" {found} " in f" {' '.join(words(text))} "
+    target = " ".join(words(phrase))
+    return bool(target) and f" {target} " in f" {' '.join(words(text))} "
 
 
 def names(text: str, entity: str) -> bool:
-    """Whether a text names an entity, in these words or nearly; its numbers only exactly."""
+    """Whether a text names an entity, exactly or approximately; numbers must match exactly."""
     if contains_phrase(text, entity):
         return True
     numbers = [word for word in words(entity) if any(c.isdigit() for c in word)]
@@ -40,6 +40,6 @@ def names(text: str, entity: str) -> bool:
 
 
 def likeness(entity: str, text: str) -> float:
-    """How like an entity is the closest part of a text, 0 to 100 (partial ratio); 0 for very short entities."""
+    """Similarity of an entity and the closest part of a text, 0 to 100 (partial ratio); 0 for very short entities."""
     entity, text = " ".join(words(entity)), " ".join(words(text))
     return float(fuzz.partial_ratio(entity, text)) if SHORTEST <= len(entity) <= len(text) else 0.0

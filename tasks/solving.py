@@ -1,4 +1,4 @@
-"""Runs the gold programs of questions, several at a time, and says what came of each."""
+"""Runs the gold programs of questions in parallel."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from r_eval.environments.session import Session
 from r_eval.records import Question, Step
 
 AT_ONCE = 4
-"""Programs under way; those for which the sandbox has no worker wait in its queue."""
+"""Maximum number of programs in parallel; the sandbox queues those without a free worker."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Solved:
-    """What a question's program came to.
+    """The result of a question's program.
 
     Attributes:
-        answer: As the text that is scored; "" where the program failed.
-        steps: Its calls, in their order.
-        error: Why it gave no answer, in words; "" where it gave one.
+        answer: The answer as text; "" if the program failed.
+        steps: Its calls in order.
+        error: Why it has no answer; "" if it has one.
     """
 
     question: Question
@@ -32,12 +32,12 @@ class Solved:
 
     @property
     def is_right(self) -> bool:
-        """Whether it gave one of the question's golds."""
+        """Whether the answer is one of the question's golds."""
         return not self.error and any(same_values(self.answer, gold) for gold in self.question.answers)
 
 
 async def solve(questions: Sequence[Question], environment: Environment, sandbox: Sandbox) -> list[Solved]:
-    """Run the programs of those questions that have one; the results are in the questions' order."""
+    """Run the programs of questions that have one; returns the results in order."""
     places = asyncio.Semaphore(AT_ONCE)
 
     async def run(question: Question) -> Solved:
@@ -59,6 +59,6 @@ async def solve(questions: Sequence[Question], environment: Environment, sandbox
 
 
 def same_values(one: str, other: str) -> bool:
-    """Whether two answers hold the same values; neither case, spaces nor the order of values counts."""
+    """Whether two answers have the same values, ignoring case, spaces and order."""
     first, second = (sorted(" ".join(part.casefold().split()) for part in text.split(";")) for text in (one, other))
     return first == second

@@ -1,7 +1,7 @@
-"""Further templates for an environment, drafted by an LLM from a few written ones and the environment's API.
+"""Drafts further templates for an environment with an LLM, from example templates and the environment's API.
 
-A draft is kept only if it is a template, asks what no known one asks, and its program, run through the query APIs for
-several records, gives answers that hold. Whether its English is good is for a person to judge.
+A draft is kept only if it is a valid template, differs from the others, and its program produces valid answers for
+several records through the query APIs. Its wording needs human review.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from r_eval.tasks.templates.programs import BROKEN, canonical
 from r_eval.tasks.templates.schema import Template, TemplateFile, as_yaml
 
 EXAMPLES = DRAFTS = 4
-"""Written templates in one prompt, and drafts that it asks for."""
-TRIED, NEEDED = 10, 3
-"""Questions that a draft is asked to make, and how many of them it has to make."""
+"""Examples in one prompt, and drafts that it requests."""
+TRIES, NEEDED = 10, 3
+"""Questions to generate from a draft, and the minimum that must succeed."""
 IDLE = 3
-"""Replies in a row of which nothing is kept, after which no more are asked for."""
+"""Consecutive replies without an accepted draft after which the search stops."""
 LONGEST = 20_000
-"""Characters of a reply that are read."""
+"""Characters of a reply that are parsed."""
 SECONDS = 60.0
-"""How long one draft may be tried."""
+"""Time limit for one draft."""
 FIELD_CHARACTERS = 80
 FENCE = re.compile(r"```[a-z]*\n(.*?)(?:```|\Z)", re.DOTALL)
 SLOT = re.compile(r"\{\{[^{}]*\}\}")
@@ -47,7 +47,7 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 @dataclasses.dataclass
 class Suggested:
-    """Drafts that were kept, and how many were not, by reason."""
+    """Accepted drafts, and the number of rejected ones by reason."""
 
     templates: list[Template] = dataclasses.field(default_factory=list)
     dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -55,59 +55,59 @@ class Suggested:
 
 async def suggest(
     environment: Environment,
-    written: Sequence[Template],
+    seed_templates: Sequence[Template],
     client: LLMClient,
     sandbox: Sandbox,
     count: int,
     seed: int = 0,
 ) -> Suggested:
-    """Have templates drafted until so many are kept, or nothing new comes any more.
+    """Draft templates until enough are accepted or no new ones arrive.
 
     Raises:
-        UserError: The LLM failed, or the written templates do not fit the environment.
+        UserError: The LLM failed, or the examples do not fit the environment.
     """
-    found = Suggested()
-    marks = {mark for template in written for mark in marks_of(template)}
+    result = Suggested()
+    marks = {mark for template in seed_templates for mark in marks_of(template)}
     chance, idle = random.Random(seed), 0
     values = {
         "description": environment.description,
         "apis": "\n".join(spec.stub() for spec in environment.specs().values()),
-        "records": _records(environment, written),
+        "records": _records(environment, seed_templates),
         "count": str(DRAFTS),
     }
-    while len(found.templates) < count and idle < IDLE:
-        examples = chance.sample(list(written), min(EXAMPLES, len(written)))
-        taken = ", ".join(template.id for template in [*written, *found.templates][-100:])
-        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), taken=taken, **values))
-        before = len(found.templates)
+    while len(result.templates) < count and idle < IDLE:
+        examples = chance.sample(list(seed_templates), min(EXAMPLES, len(seed_templates)))
+        used_ids = ", ".join(template.id for template in [*seed_templates, *result.templates][-100:])
+        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), taken=used_ids, **values))
+        n_before = len(result.templates)
         for draft in drafts(reply):
-            if len(found.templates) >= count:
+            if len(result.templates) >= count:
                 break
-            template = _template(draft, {template.id for template in [*written, *found.templates]})
+            template = _template(draft, {template.id for template in [*seed_templates, *result.templates]})
             reason = await _rejection_reason(template, marks, environment, sandbox, seed)
             if template is None or reason is not None:
-                found.dropped[reason or ""] += 1
+                result.dropped[reason or ""] += 1
             else:
                 marks |= marks_of(template)
-                found.templates.append(template)
-        idle = idle + 1 if len(found.templates) == before else 0
-    return found
+                result.templates.append(template)
+        idle = idle + 1 if len(result.templates) == n_before else 0
+    return result
 
 
 def drafts(reply: str) -> list[Any]:
-    """The drafts in a reply, a list in YAML or JSON; what is no mapping is none."""
-    found: list[Any] = []
+    """The drafts in a reply, a list in YAML or JSON; [None] if there are none."""
+    result: list[Any] = []
     for block in FENCE.findall(reply[:LONGEST]) or [reply[:LONGEST]]:
         try:
             data = read_yaml(block)
         except (yaml.YAMLError, ValueError, RecursionError):
             data = objects_in(block)
-        found += data if isinstance(data, list) else objects_in(block) or [data]
-    return found or [None]
+        result += data if isinstance(data, list) else objects_in(block) or [data]
+    return result or [None]
 
 
 def _template(draft: Any, ids: set[str]) -> Template | None:
-    """A draft as a template, under an id of its own; None where it is none."""
+    """A draft as a template with a unique id; None if it is invalid."""
     try:
         name = str(draft.get("id", ""))
         if not ID.fullmatch(name) or name in ids:
@@ -122,7 +122,7 @@ def _template(draft: Any, ids: set[str]) -> Template | None:
 async def _rejection_reason(
     template: Template | None, marks: set[str], environment: Environment, sandbox: Sandbox, seed: int
 ) -> str | None:
-    """Why a draft is not kept; None where it is."""
+    """Why a draft is rejected; None if it is accepted."""
     if template is None:
         return "not a template"
     if marks & marks_of(template):
@@ -132,29 +132,29 @@ async def _rejection_reason(
         return "calls no API"
     file = TemplateFile(environment="", templates=[template])
     try:
-        made = await asyncio.wait_for(generate(file, environment, sandbox, TRIED, seed), SECONDS)
+        generated = await asyncio.wait_for(generate(file, environment, sandbox, TRIES, seed), SECONDS)
     except UserError:
         return "does not fit the records"
     except TimeoutError:
         return "takes too long"
     except EnvironmentFailure:
         return "the environment failed"
-    del made.dropped["where"]
-    if len(made.questions) < NEEDED or made.dropped.total() > len(made.questions):
-        return made.dropped.most_common(1)[0][0] if made.dropped else "too few records"
-    return "always the same answer" if len({question.answers[0] for question in made.questions}) == 1 else None
+    del generated.dropped["where"]
+    if len(generated.questions) < NEEDED or generated.dropped.total() > len(generated.questions):
+        return generated.dropped.most_common(1)[0][0] if generated.dropped else "too few records"
+    return "always the same answer" if len({question.answers[0] for question in generated.questions}) == 1 else None
 
 
 def marks_of(template: Template) -> set[str]:
-    """What two templates that ask the same have in common: a text, or the program, whatever names they use."""
+    """Keys by which equivalent templates are recognised: their texts, and the program with canonical names."""
     texts = {"text " + " ".join(words(SLOT.sub(" _ ", text))) for text in template.phrasings}
     return {*texts, f"program {canonical(template.program, list(template.kinds))}"}
 
 
-def _records(environment: Environment, written: Sequence[Template]) -> str:
-    """An example of every kind that the written templates name, long values cut."""
+def _records(environment: Environment, seed_templates: Sequence[Template]) -> str:
+    """An example record of every kind in the templates, with long values truncated."""
     lines = []
-    for kind in sorted({kind for template in written for kind in template.kinds.values()}):
+    for kind in sorted({kind for template in seed_templates for kind in template.kinds.values()}):
         try:
             example = next(iter(environment.records(kind)), {})
         except KeyError:

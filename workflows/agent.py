@@ -1,10 +1,10 @@
-"""Agent: any program, or Python function, of the user's as a workflow.
+"""Agent: a user's program or Python function as a workflow.
 
-The program is given the question, the episode's LLM as an OpenAI-compatible address, and the query APIs as an MCP
-address. It answers with the last line of its standard output, or with `{"answer": ...}` there. All that it asks of the
-two addresses is recorded, counted and limited as in any other workflow: an LLM call is a step.
+The program gets the question, the episode's LLM at an OpenAI-compatible address and the query APIs at an MCP address.
+The last line of its standard output is the answer, as text or as `{"answer": ...}`. Requests to both addresses are
+recorded, counted and limited as in any other workflow: an LLM call is a step.
 
-The program is the system under test: where it fails, the episode `gave_up`, and counts.
+The program is the system under test: if it fails, the outcome of the episode is `gave_up`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from r_eval.llms.reply import encode_body
 from r_eval.records import Outcome
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
-from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, started
+from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, start_program
 from r_eval.workflows.agent_server import SDK, AgentEpisode, agent_server
 from r_eval.workflows.base import (
     Limits,
@@ -52,20 +52,20 @@ VARIABLES: Mapping[str, str] = {
     "R_EVAL_QUESTION": "question",
     "R_EVAL_INSTRUCTION": "instruction",
 }
-"""The environment variables that a program is given, and the keys of the same in the object on its standard input."""
+"""The environment variables of a program, and the keys of the same values in the JSON object on its standard input."""
 MAX_VARIABLE = 20_000
-"""Characters of a variable; a longer question is whole on standard input alone."""
+"""Characters of a variable; standard input has longer questions in full."""
 MAX_DETAIL = 300
 RUNNER = Path(__file__).with_name("agent_function.py")
 
 
 class Agent(Workflow):
-    """A program of the user's own.
+    """A user's own program.
 
     Args:
         command: The program and its arguments.
-        function: A Python function in place of it: `file.py:function`, or `module:function`.
-        pass_env: Names of environment variables that the program is given besides.
+        function: A Python function instead: `file.py:function` or `module:function`.
+        pass_env: Names of further environment variables to pass to the program.
     """
 
     last_chance: ClassVar[bool] = False
@@ -76,7 +76,7 @@ class Agent(Workflow):
         """Find the program.
 
         Raises:
-            ValueError: A setting is wrong, or there is no such program.
+            ValueError: A setting is wrong, or the program does not exist.
             MissingExtra: The MCP SDK is not installed.
         """
         if (command is None) == (function is None):
@@ -84,92 +84,94 @@ class Agent(Workflow):
         self.command = None if command is None else _absolute(_texts("command", command))
         self.function = None if function is None else _located(function)
         self.pass_env = _texts("pass_env", pass_env)
-        if taken := [name for name in self.pass_env if name in VARIABLES]:
-            raise ValueError(f"pass_env: {taken[0]} is set for each episode and cannot be passed on")
+        if reserved := [name for name in self.pass_env if name in VARIABLES]:
+            raise ValueError(f"pass_env: {reserved[0]} is set for each episode and cannot be passed on")
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", "The workflow agent")
 
     def identity(self) -> dict[str, Any]:
-        """A program is known by the content of the files that its command names, wherever they lie."""
-        where, _, name = (self.function or "").rpartition(":")
-        hashes = settings_hashes({"command": self.command, "function": [where, name]}, "program")
+        """A program is identified by the content of the files in its command, wherever they are."""
+        source, _, name = (self.function or "").rpartition(":")
+        hashes = settings_hashes({"command": self.command, "function": [source, name]}, "program")
         return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
 
     async def prepare(self) -> None:
-        await threads.run(importlib.import_module, SDK)  # beside the event loop: it takes a second
+        await threads.run(importlib.import_module, SDK)  # in a thread: it takes a second
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
         server, episode = agent_server(), AgentEpisode(session, llm, limits)
         async with server.admit(episode):
-            handed = {
+            payload = {
                 "question": question.text,
                 "base_url": f"{server.address}/v1",
                 "api_key": episode.token,
                 "model": MODEL,
                 "mcp_url": f"{server.address}/mcp/{episode.token}",
-                **_further(question, session),
+                **_context_fields(question, session),
             }
-            async with started(self._words(), self._variables(handed), encode_body(handed), episode.stop) as program:
+            async with start_program(
+                self._words(), self._variables(payload), encode_body(payload), episode.stop
+            ) as program:
                 await episode.serve()
                 return _ending(episode, program)
 
     def _words(self) -> list[str]:
         if self.command is not None:
             return self.command
-        where, _, name = (self.function or "").rpartition(":")
-        return [sys.executable, "-P", str(RUNNER), where, name]
+        source, _, name = (self.function or "").rpartition(":")
+        return [sys.executable, "-P", str(RUNNER), source, name]
 
-    def _variables(self, handed: dict[str, Any]) -> dict[str, str]:
-        found = {name: clean(handed[key]).replace("\0", "")[:MAX_VARIABLE] for name, key in VARIABLES.items()}
-        passed = {name: os.environ[name] for name in self.pass_env if name in os.environ}
-        return {**passed, **found, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    def _variables(self, payload: dict[str, Any]) -> dict[str, str]:
+        variables = {name: clean(payload[key]).replace("\0", "")[:MAX_VARIABLE] for name, key in VARIABLES.items()}
+        inherited = {name: os.environ[name] for name in self.pass_env if name in os.environ}
+        return {**inherited, **variables, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 
 
 def _texts(name: str, value: Any) -> list[str]:
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
         raise ValueError(f"{name} must be a list of texts, not {value!r}")
     return list(value)
 
 
 def _absolute(command: list[str]) -> list[str]:
-    """A command whose files are named from the root, since the program runs in a folder of its own."""
+    """A command with absolute paths, since the program runs in a folder of its own."""
     if not command or not command[0]:
         raise ValueError("command is empty")
-    first, *rest = command
-    first = str(Path(first).absolute()) if "/" in first else first  # not resolved: a venv's python is a link
-    if shutil.which(first, path=search_path()) is None:
+    program, *rest = command
+    program = str(Path(program).absolute()) if "/" in program else program  # not resolved: a venv's python is a link
+    if shutil.which(program, path=search_path()) is None:
         raise ValueError(f"command: there is no program {command[0]}")
-    return [first, *(str(Path(word).absolute()) if is_file(Path(word)) else word for word in rest)]
+    return [program, *(str(Path(word).absolute()) if is_file(Path(word)) else word for word in rest)]
 
 
 def _located(function: Any) -> str:
-    """A function whose file, if it is in one, is named from the root."""
-    where, colon, name = function.rpartition(":") if isinstance(function, str) else ("", "", "")
-    if not colon or not where or not name.isidentifier():
+    """A function with the absolute path of its file, if it has one."""
+    source, colon, name = function.rpartition(":") if isinstance(function, str) else ("", "", "")
+    if not colon or not source or not name.isidentifier():
         raise ValueError(f"expected function: my_agent.py:answer, not {function!r}")
-    if not where.endswith(".py"):
+    if not source.endswith(".py"):
         return str(function)
-    if not is_file(Path(where)):
-        raise ValueError(f"function: {where}: no such file")
-    return f"{Path(where).absolute()}:{name}"
+    if not is_file(Path(source)):
+        raise ValueError(f"function: {source}: no such file")
+    return f"{Path(source).absolute()}:{name}"
 
 
-def _further(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
-    """What else the other workflows know of a question."""
+def _context_fields(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
+    """The fields of a question besides its text."""
     demonstrations = [
         {
-            "question": shown.question,
+            "question": demonstration.question,
             "calls": [
-                {"thought": shown.thought(place), "name": call.api, "arguments": call.arguments}
+                {"thought": demonstration.thought(place), "name": call.api, "arguments": call.arguments}
                 | {"observation": call.observation}
-                for place, call in enumerate(shown.calls)
+                for place, call in enumerate(demonstration.calls)
             ],
-            "thought": shown.thought(len(shown.calls)),
-            "answer": shown.answer,
+            "thought": demonstration.thought(len(demonstration.calls)),
+            "answer": demonstration.answer,
         }
-        for shown in question.demonstrations
+        for demonstration in question.demonstrations
     ]
     context = [{"title": document.title, "text": document.text} for document in question.context]
     return {
@@ -181,17 +183,17 @@ def _further(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
 
 
 def _ending(episode: AgentEpisode, program: Program) -> WorkflowResult:
-    """The outcome of a program that has ended, or was ended."""
+    """The outcome of a program that has ended or was killed."""
     failure = _failure(program)
     answer, is_object = _printed(program.output())
     if failure and not is_object:
         answer = ""
-    if episode.reached is not None:
+    if episode.limit_reached is not None:
         if not answer:
-            raise episode.reached
-        detail = f"{episode.reached}; answered after it"
+            raise episode.limit_reached
+        detail = f"{episode.limit_reached}; answered after it"
         return WorkflowResult(
-            answer, Outcome(kind="exhausted", cause=episode.reached.cause, detail=detail), LAST_CHANCE
+            answer, Outcome(kind="exhausted", cause=episode.limit_reached.cause, detail=detail), LAST_CHANCE
         )
     if answer:
         return finished(answer, "finish" if is_object else "text")
@@ -200,22 +202,22 @@ def _ending(episode: AgentEpisode, program: Program) -> WorkflowResult:
 
 
 def _failure(program: Program) -> tuple[str, str] | None:
-    """What was wrong with how a program ended: a cause and a sentence; None for nothing."""
+    """The cause and a description of a program's failure; None if it succeeded."""
     if program.is_flooding:
         return "output", f"the program wrote more than {MAX_OUTPUT >> 20} MB"
     if not program.status:
         return None
     errors = clean(" ".join(program.errors().decode("utf-8", "replace").split()))[-MAX_DETAIL:]
     if program.status > 0:
-        how = f"exit status {program.status}"
+        description = f"exit status {program.status}"
     else:
         names = {number.value: number.name for number in signal.Signals}
-        how = f"the program was ended by {names.get(-program.status, f'signal {-program.status}')}"
-    return "exit_status", f"{how}: {errors}" if errors else how
+        description = f"the program was ended by {names.get(-program.status, f'signal {-program.status}')}"
+    return "exit_status", f"{description}: {errors}" if errors else description
 
 
 def _printed(output: bytes) -> tuple[str, bool]:
-    """The answer in a program's output, and whether it stands in a JSON object; the last line that is not empty."""
+    """The answer in the last non-empty line of a program's output, and whether that line is a JSON object."""
     lines = output.decode("utf-8", "replace").rstrip().splitlines()
     line = lines[-1].strip() if lines else ""
     if line.startswith("{"):

@@ -1,7 +1,7 @@
 """Calls a Python function as the program of an episode: `python -P agent_function.py FILE.py|MODULE FUNCTION`.
 
-It reads the episode from standard input and prints the answer as JSON. What the function itself prints goes to standard
-error. Nothing of R-Eval is imported here, so that the function has its process to itself.
+It reads the episode from standard input and prints the answer as JSON; output of the function itself goes to standard
+error. R-Eval is not imported here, so that the function has the process to itself.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 
-def found(where: str, name: str) -> Any:
-    """The function of a file, which may import its neighbours, or of a module."""
-    if not where.endswith(".py"):
-        return getattr(importlib.import_module(where), name)
-    path = Path(where)
+def load_function(source: str, name: str) -> Any:
+    """Load a function from a module, or from a file, which may import modules next to it."""
+    if not source.endswith(".py"):
+        return getattr(importlib.import_module(source), name)
+    path = Path(source)
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{where} is not a Python file")
+        raise ImportError(f"{source} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
@@ -33,7 +33,7 @@ def found(where: str, name: str) -> Any:
 
 
 def arguments(function: Any, episode: dict[str, Any]) -> dict[str, Any]:
-    """What of an episode a function has parameters for."""
+    """The fields of an episode that a function has parameters for."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return episode
@@ -44,11 +44,11 @@ async def _awaited(value: Any) -> Any:
     return await value
 
 
-def main(where: str, name: str) -> None:
+def main(source: str, name: str) -> None:
     """Call a function once."""
     episode = json.load(sys.stdin)
     with contextlib.redirect_stdout(sys.stderr):
-        function = found(where, name)
+        function = load_function(source, name)
         answer = function(**arguments(function, episode))
         answer = asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
     sys.stdout.write(json.dumps({"answer": answer}, default=str) + "\n")

@@ -1,7 +1,7 @@
-"""Chat completions as the workflow `agent` speaks them: a body becomes a `Request`, a `Reply` a completion.
+"""Chat completions for the workflow `agent`: parses a body into a `Request` and renders a `Reply` as a completion.
 
-Sampling is the grid's: temperature, seed and model of a body are ignored. What would change the reply's form and cannot
-be had of every LLM is refused.
+The grid decides sampling: temperature, seed and model of a body are ignored. Options that change the form of the reply
+and are not supported by every LLM are refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Length = Annotated[StrictInt, Field(ge=1)]
 
 
 class InvalidRequest(ValueError):
-    """A body is not one that can be answered; says why."""
+    """A body cannot be answered; the message says why."""
 
 
 class Function(BaseModel):
@@ -34,12 +34,12 @@ class Function(BaseModel):
     parameters: dict[str, Any] | None = None
 
 
-class Tool(BaseModel):
+class FunctionTool(BaseModel):
     type: Literal["function"] = "function"
     function: Function
 
 
-class Format(BaseModel):
+class ResponseFormat(BaseModel):
     type: Literal["text"]
 
 
@@ -48,59 +48,59 @@ class StreamOptions(BaseModel):
 
 
 class Body(BaseModel):
-    """What counts of the body of a chat completion."""
+    """The fields of a chat completion's body that R-Eval reads."""
 
     messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
     n: Literal[1] | None = None
-    response_format: Format | None = None
+    response_format: ResponseFormat | None = None
     stop: StrictStr | Annotated[list[StrictStr], Field(max_length=16)] | None = None
     max_tokens: Length | None = None
     max_completion_tokens: Length | None = None
-    tools: Annotated[list[Tool], Field(max_length=128)] | None = None
-    tool_choice: Literal["auto", "none", "required"] | Tool | None = None
+    tools: Annotated[list[FunctionTool], Field(max_length=128)] | None = None
+    tool_choice: Literal["auto", "none", "required"] | FunctionTool | None = None
     stream: bool | None = False
     stream_options: StreamOptions | None = None
 
 
 def parse_body(body: bytes) -> Body:
-    """What counts of a body.
+    """Parse the body of a chat completion.
 
     Raises:
-        InvalidRequest: It is no JSON object, or a key has a wrong value.
+        InvalidRequest: It is not a JSON object, or a key has a wrong value.
     """
     try:
         return Body.model_validate(decode_body(body))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the body"
-        raise InvalidRequest(f"{where}: {describe_invalid(first)}"[:500]) from None
+        problem = error.errors()[0]
+        location = ".".join(map(str, problem["loc"])) or "the body"
+        raise InvalidRequest(f"{location}: {describe_invalid(problem)}"[:500]) from None
     except ValueError as error:
         raise InvalidRequest(f"the body is not JSON ({error})") from None
 
 
-def parse_request(body: Body, known: dict[bytes, Message]) -> Request:
-    """The request in the body of a chat completion. All system messages become one, the first.
+def parse_request(body: Body, message_cache: dict[bytes, Message]) -> Request:
+    """The request in the body of a chat completion. System messages are merged into one at the start.
 
     Args:
-        known: The messages of the episode by their JSON; equal messages become one object, which is hashed once.
+        message_cache: Messages of the episode by their JSON; equal messages become one object, which is hashed once.
 
     Raises:
         InvalidRequest: A message cannot be read, or a tool is chosen that is not offered.
     """
     stop = (body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ())
     functions, required = [tool.function for tool in body.tools or ()], body.tool_choice == "required"
-    if isinstance(body.tool_choice, Tool):  # it is offered alone
-        chosen, required = body.tool_choice.function.name, True
-        functions = [function for function in functions if function.name == chosen]
+    if isinstance(body.tool_choice, FunctionTool):  # only this tool is offered
+        tool_name, required = body.tool_choice.function.name, True
+        functions = [function for function in functions if function.name == tool_name]
         if not functions:
-            raise InvalidRequest(f"tool_choice names the tool {chosen[:60]!r}, which is not offered")
+            raise InvalidRequest(f"tool_choice names the tool {tool_name[:60]!r}, which is not offered")
     tools = tuple(ToolSpec(f.name, f.description or "", f.parameters or {}) for f in functions)
     keys = [to_json(entry, inf_nan_mode="constants") for entry in body.messages]
-    new = {key: _message(entry) for key, entry in zip(keys, body.messages, strict=True) if key not in known}
-    known.update(new)  # only now, so that requests that are refused leave nothing behind
+    new = {key: _message(entry) for key, entry in zip(keys, body.messages, strict=True) if key not in message_cache}
+    message_cache.update(new)  # refused requests leave nothing behind
     length = body.max_completion_tokens or body.max_tokens
     choice: Literal["auto", "required"] = "required" if required and tools else "auto"
-    return Request(_with_one_system([known[key] for key in keys]), stop, length, tools, choice)
+    return Request(_with_one_system([message_cache[key] for key in keys]), stop, length, tools, choice)
 
 
 def _message(entry: dict[str, Any]) -> Message:
@@ -124,17 +124,17 @@ def _message(entry: dict[str, Any]) -> Message:
 
 
 def _text(content: Any) -> str:
-    """Content as one text: a text, or parts that are texts."""
+    """Content, a string or a list of text parts, as one string."""
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    found = [text for text in texts if isinstance(text, str)]
-    if len(found) < len(texts):
+    strings = [text for text in texts if isinstance(text, str)]
+    if len(strings) < len(texts):
         raise InvalidRequest("the content of a message must be text")
-    return "".join(found)
+    return "".join(strings)
 
 
 def _with_one_system(messages: list[Message]) -> tuple[Message, ...]:
-    """Messages with what the system says at the beginning, since many chat templates know no other place."""
+    """Messages with one system message at the start, the only place that many chat templates support."""
     systems = [message for message in messages if message.role == "system"]
     if len(systems) == 1 and messages[0] is systems[0]:
         return tuple(messages)
@@ -144,24 +144,24 @@ def _with_one_system(messages: list[Message]) -> tuple[Message, ...]:
 
 
 def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[str, Any]:
-    """A reply as a chat completion; its calls get ids that no earlier call of the conversation has.
+    """A reply as a chat completion; its calls get ids that are unique in the conversation.
 
-    A call whose arguments could not be read is passed on without them, so that its tool says what it needs.
+    A call with unreadable arguments is passed on without them, so that its tool reports what it needs.
 
     Args:
-        number: Of the completion in its episode.
+        number: Number of the completion in its episode.
     """
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, **(reply.extra or {})}
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
-    taken = {call.id for earlier in request.messages for call in earlier.tool_calls}
-    numbers = itertools.count(sum(len(earlier.tool_calls) for earlier in request.messages))
+    used_ids = {call.id for item in request.messages for call in item.tool_calls}
+    numbers = itertools.count(sum(len(item.tool_calls) for item in request.messages))
     entries = []
     for call in () if body.tool_choice == "none" else reply.tool_calls:
         call_id = call.id
-        while not call_id or call_id in taken:
+        while not call_id or call_id in used_ids:
             call_id = f"call{next(numbers):05d}"
-        taken.add(call_id)
+        used_ids.add(call_id)
         extra = dict(call.extra or {})
         inner = extra.pop("function", {})
         function = {**inner, "name": call.name or "unknown", "arguments": json.dumps(call.arguments)}
@@ -169,19 +169,23 @@ def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[
     if entries:
         message["tool_calls"] = entries
     ends = "length" if reply.finish == "length" else "tool_calls" if entries else "stop"
-    prompt, written = reply.tokens.prompt, reply.tokens.completion
+    n_prompt, n_completion = reply.tokens.prompt, reply.tokens.completion
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": MODEL,
         "choices": [{"index": 0, "message": message, "finish_reason": ends, "logprobs": None}],
-        "usage": {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written},
+        "usage": {
+            "prompt_tokens": n_prompt,
+            "completion_tokens": n_completion,
+            "total_tokens": n_prompt + n_completion,
+        },
     }
 
 
 def completion_chunks(whole: Mapping[str, Any], body: Body) -> Iterator[dict[str, Any]]:
-    """A completion as the chunks of a stream: the message, its end, and what was used where that is wanted."""
+    """A completion as the chunks of a stream: the message, its end and, on request, the usage."""
     (choice,) = whole["choices"]
     delta = dict(choice["message"])
     if delta.get("tool_calls"):

@@ -1,8 +1,8 @@
-"""A program of the user's as a process of its own, bounded and gone at the end: its group is killed.
+"""Runs a user's program as a process with limits; its process group is killed at the end.
 
-It is not a sandbox. The process has an empty folder and a clean environment, and no more than the end of what it writes
-is read, but it may read and do whatever its user may. Its standard streams are files, so that nothing needs to be read
-while it runs, and children that outlive it hold nothing up. It is started and waited for in threads.
+This is not a sandbox. The process has an empty folder and a clean environment, and only the end of its output is read,
+but it has all permissions of its user. Its standard streams are files, so that nothing needs to be read while it runs
+and children that outlive it block nothing. Threads start it and wait for it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import IO
 from r_eval.environments.base import EnvironmentFailure, threads
 
 TAIL = 100_000
-"""Bytes of standard output, from its end, in which the answer is looked for."""
+"""Bytes at the end of standard output that are searched for the answer."""
 ERROR_TAIL = 2_000
 """Bytes of standard error that a record may quote."""
 MAX_OUTPUT = 16 << 20
-"""Bytes that a program may write to each of the two."""
+"""Bytes that a program may write to each of the two streams."""
 WATCH_SECONDS = 0.1
-"""How often their sizes are looked at."""
+"""Interval between checks of their sizes."""
 END_SECONDS = 1.0
-"""How long the end of a process that was killed is waited for."""
+"""Longest wait for the end of a killed process."""
 
 
 class Program:
@@ -37,7 +37,7 @@ class Program:
 
     Args:
         streams: The files of its standard output and error.
-        on_end: Called when it has ended, or has to.
+        on_end: Called when it has ended or must end.
 
     Attributes:
         status: Its exit status, negative for a signal; None while it runs.
@@ -48,11 +48,11 @@ class Program:
     ) -> None:
         self.status: int | None = None
         self._process, self._streams, self._on_end = process, streams, on_end
-        self._waiting, self._watching = asyncio.create_task(self._wait()), asyncio.create_task(self._watch())
+        self._wait_task, self._watch_task = asyncio.create_task(self._wait()), asyncio.create_task(self._watch())
 
     @property
     def is_flooding(self) -> bool:
-        """Whether it wrote more than it may."""
+        """Whether it wrote more than `MAX_OUTPUT`."""
         return any(os.fstat(stream.fileno()).st_size > MAX_OUTPUT for stream in self._streams)
 
     def output(self) -> bytes:
@@ -73,10 +73,10 @@ class Program:
         self._on_end()
 
     async def end(self) -> None:
-        """Kill the process and its group, children that outlived it included."""
+        """Kill the process and its group, including children that outlived it."""
         kill_group(self._process)
-        self._watching.cancel()
-        await asyncio.wait([self._waiting, self._watching], timeout=END_SECONDS)
+        self._watch_task.cancel()
+        await asyncio.wait([self._wait_task, self._watch_task], timeout=END_SECONDS)
 
 
 def _end_of(stream: IO[bytes], length: int) -> bytes:
@@ -85,7 +85,7 @@ def _end_of(stream: IO[bytes], length: int) -> bytes:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of a process and of the group that it leads."""
+    """Kill a process and the rest of the group that it leads."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -96,28 +96,28 @@ def search_path() -> str:
 
 
 @contextlib.asynccontextmanager
-async def started(
-    command: Sequence[str], variables: Mapping[str, str], given: bytes, on_end: Callable[[], None]
+async def start_program(
+    command: Sequence[str], variables: Mapping[str, str], stdin: bytes, on_end: Callable[[], None]
 ) -> AsyncIterator[Program]:
     """A program in an empty folder; killed, and its folder deleted, at the end of the context.
 
     Args:
         variables: Further environment variables.
-        given: Its standard input.
-        on_end: Called when it has ended, or has to.
+        stdin: Its standard input.
+        on_end: Called when it has ended or must end.
 
     Raises:
         EnvironmentFailure: It cannot be started.
     """
     folder = tempfile.TemporaryDirectory(prefix="agent-", ignore_cleanup_errors=True)
-    own = {"PATH": search_path(), "HOME": folder.name, "TMPDIR": folder.name, "LANG": "C.UTF-8"}
+    base_variables = {"PATH": search_path(), "HOME": folder.name, "TMPDIR": folder.name, "LANG": "C.UTF-8"}
     program: Program | None = None
     with contextlib.ExitStack() as stack:
         standard = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
-        standard[0].write(given)
+        standard[0].write(stdin)
         standard[0].seek(0)
         try:
-            process = await _process(command, folder.name, {**own, **variables}, standard)
+            process = await _process(command, folder.name, {**base_variables, **variables}, standard)
             program = Program(process, standard[1:], on_end)
             yield program
         finally:
@@ -129,12 +129,12 @@ async def started(
 async def _process(
     command: Sequence[str], folder: str, variables: dict[str, str], standard: Sequence[IO[bytes]]
 ) -> subprocess.Popen[bytes]:
-    """A process that leads a group of its own; it is killed where nobody waits for it any more."""
+    """A process that leads a group of its own; it is killed if the caller is cancelled."""
 
     def start() -> subprocess.Popen[bytes]:
-        given, output, errors = standard
+        stdin, output, errors = standard
         return subprocess.Popen(
-            command, stdin=given, stdout=output, stderr=errors, cwd=folder, env=variables, start_new_session=True
+            command, stdin=stdin, stdout=output, stderr=errors, cwd=folder, env=variables, start_new_session=True
         )
 
     starting = asyncio.create_task(threads.run(start))

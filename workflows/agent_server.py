@@ -1,9 +1,8 @@
 """The HTTP server behind the workflow `agent`: an episode's LLM as chat completions, its query APIs as an MCP server.
 
-One server on 127.0.0.1 serves all episodes of an event loop. Each episode has a token, which opens nothing but that
-episode and nothing after its end. What a program asks for waits in a queue and is carried out one request after the
-other in the episode's own task, so that parallel requests have an order, limits and failures arise where those of the
-other workflows do, and nothing is recorded once the episode is over.
+One server on 127.0.0.1 serves all episodes of an event loop. Each episode has a token, valid for that episode only and
+until its end. Requests of a program are queued and carried out one at a time in the episode's own task: parallel
+requests have an order, limits and failures arise as in the other workflows, and nothing is recorded after the end.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ SDK = "mcp.server.streamable_http_manager"
 MAX_BODY = 4 << 20
 """Bytes of a request."""
 GRACE_SECONDS = 10.0
-"""How long a program that met a limit may still take to answer from what it has."""
+"""How long a program may take to answer once it has reached a limit."""
 MAX_WAITING = 64
 """Requests of one episode that may wait at once."""
 
 
-class Refused(Exception):
-    """A request is not carried out; `status` is the HTTP status of the answer.
+class RequestRefused(Exception):
+    """A request is refused; `status` is the HTTP status of the response.
 
-    No status is one that client libraries retry.
+    Client libraries retry none of these statuses.
     """
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -62,13 +61,13 @@ class AgentEpisode:
 
     Attributes:
         token: Opens this episode.
-        reached: The first limit that the program met; everything after it is refused.
+        limit_reached: The first limit that the program reached; every later request is refused.
     """
 
     def __init__(self, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> None:
         self.token = f"agent-{secrets.token_urlsafe(24)}"
         self.specs: dict[str, ApiSpec] = session.specs
-        self.reached: LimitReached | None = None
+        self.limit_reached: LimitReached | None = None
         self._session, self._llm, self._limits = session, llm, limits
         self._queue: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]] | None] = asyncio.Queue()
         self._messages: dict[bytes, Message] = {}
@@ -78,7 +77,7 @@ class AgentEpisode:
         self._grace: asyncio.TimerHandle | None = None
 
     async def complete(self, data: bytes) -> tuple[Body, dict[str, Any]]:
-        """What counts of a request's body, and the completion for it. An invalid request costs a step, too.
+        """The parsed body of a request and its completion. An invalid request also costs a step.
 
         Raises:
             Refused: The request is invalid, a limit is reached, or the LLM failed.
@@ -93,31 +92,31 @@ class AgentEpisode:
                 request = parse_request(body, self._messages)
             except InvalidRequest as error:
                 self._llm.note(f"An invalid request was refused: {error}")
-                raise Refused(400, "invalid_request", str(error)) from None
+                raise RequestRefused(400, "invalid_request", str(error)) from None
             return body, completion(await self._llm.generate(request), request, body, self._turns)
 
-        return await self._in_turn(generate)
+        return await self._enqueue(generate)
 
     async def call(self, api: str, arguments: dict[str, Any]) -> CallResult:
-        """The result of a query API; a refusal is an error that the program's LLM can read."""
+        """Call a query API; a refusal becomes an error that the program's LLM can read."""
 
         async def call() -> CallResult:
-            most = CALLS_PER_TURN * self._limits.steps
-            if self._calls >= most:
-                raise LimitReached("steps", f"more than {most} calls of query APIs ({CALLS_PER_TURN} per step)")
+            max_calls = CALLS_PER_TURN * self._limits.steps
+            if self._calls >= max_calls:
+                raise LimitReached("steps", f"more than {max_calls} calls of query APIs ({CALLS_PER_TURN} per step)")
             self._calls += 1
             return await self._session.call(api, arguments)
 
         try:
-            return await self._in_turn(call)
-        except Refused as refused:
-            return CallResult(None, str(refused), refused.code)
+            return await self._enqueue(call)
+        except RequestRefused as refusal:
+            return CallResult(None, str(refusal), refusal.code)
 
     async def serve(self) -> None:
-        """Carry out what the program asks for, in order, until `stop`.
+        """Carry out the program's requests in order until `stop`.
 
         Raises:
-            LLMError, EnvironmentFailure: What ends the episode.
+            LLMError, EnvironmentFailure: The episode ends.
         """
         while not self._is_stopped:
             item = await self._queue.get()
@@ -125,24 +124,24 @@ class AgentEpisode:
                 continue
             work, future = item
             if self._is_stopped:
-                _settle(future, _over())
+                _settle(future, _episode_over())
                 continue
             try:
                 self._count_own_time()
-                if self.reached is not None:
-                    raise self.reached
+                if self.limit_reached is not None:
+                    raise self.limit_reached
                 result = await work()
-            except Refused as refused:
-                _settle(future, refused)
-            except LimitReached as reached:
-                _settle(future, Refused(400, "limit_reached", f"A limit of this evaluation is reached: {reached}."))
-                if reached.cause == "seconds" or not self._limits.last_chance:
+            except RequestRefused as refusal:
+                _settle(future, refusal)
+            except LimitReached as limit:
+                _settle(future, RequestRefused(400, "limit_reached", f"This evaluation reached a limit: {limit}."))
+                if limit.cause == "seconds" or not self._limits.last_chance:
                     raise
-                if self.reached is None:
-                    self.reached = reached
+                if self.limit_reached is None:
+                    self.limit_reached = limit
                     self._grace = asyncio.get_running_loop().call_later(GRACE_SECONDS, self.stop)
             except BaseException as error:
-                _settle(future, Refused(400, "episode_over", f"The episode is over: {_reason(error)}."))
+                _settle(future, RequestRefused(400, "episode_over", f"The episode is over: {_reason(error)}."))
                 raise
             else:
                 if not future.done():
@@ -150,46 +149,46 @@ class AgentEpisode:
             self._since = time.monotonic()
 
     def stop(self) -> None:
-        """Let `serve` return; what still waits is refused when the episode is closed."""
+        """Let `serve` return; queued requests are refused by `close`."""
         self._is_stopped = True
         self._queue.put_nowait(None)
 
     def close(self) -> None:
-        """Refuse what waits, and everything after it."""
+        """Refuse queued and later requests."""
         self._is_over = True
         if self._grace is not None:
             self._grace.cancel()
         while not self._queue.empty():
             if (item := self._queue.get_nowait()) is not None:
-                _settle(item[1], _over())
+                _settle(item[1], _episode_over())
 
-    async def _in_turn(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of work once its turn has come.
+    async def _enqueue(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Queue work and return its result.
 
         Raises:
             Refused: It was not carried out.
         """
         if self._is_over or self._is_stopped:
-            raise _over()
+            raise _episode_over()
         if self._queue.qsize() >= MAX_WAITING:
-            raise Refused(400, "too_many_requests", f"More than {MAX_WAITING} requests at once.")
+            raise RequestRefused(400, "too_many_requests", f"More than {MAX_WAITING} requests at once.")
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((work, future))
         return await future
 
     def _count_own_time(self) -> None:
-        """Count the time since the latest call, in which the program worked.
+        """Count the time that the program has worked since the latest call.
 
         Raises:
-            LimitReached: It is as much as an episode may take.
+            LimitReached: The program has used up the time of an episode.
         """
         self._own_seconds += time.monotonic() - self._since
         if self._own_seconds > self._limits.seconds:
             raise LimitReached("seconds", f"the program worked for more than {self._limits.seconds:g} s")
 
 
-def _over() -> Refused:
-    return Refused(400, "episode_over", "The episode is over.")
+def _episode_over() -> RequestRefused:
+    return RequestRefused(400, "episode_over", "The episode is over.")
 
 
 def _settle(future: asyncio.Future[Any], error: Exception) -> None:
@@ -202,9 +201,9 @@ def _reason(error: BaseException) -> str:
 
 
 class AgentServer:
-    """The server of one event loop; it is open as long as an episode uses it.
+    """The server of one event loop, open while an episode uses it.
 
-    It lives in a task of its own, since the MCP SDK wants to be closed by the task that opened it.
+    It runs in a task of its own, since the MCP SDK must be closed by the task that opened it.
 
     Attributes:
         address: `http://127.0.0.1:<port>`, once an episode is admitted.
@@ -219,7 +218,7 @@ class AgentServer:
 
     @contextlib.asynccontextmanager
     async def admit(self, episode: AgentEpisode) -> AsyncIterator[None]:
-        """Let a program with the episode's token in, until the context ends."""
+        """Accept requests with the episode's token until the context ends."""
         self._episodes[episode.token] = episode
         try:
             self.address = await asyncio.shield(self._ready)
@@ -237,21 +236,21 @@ class AgentServer:
             from aiohttp import web
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-            mcp = server_of(self._of_mcp_request, "r-eval", is_structured=False)
+            mcp = server_of(self._mcp_episode, "r-eval", is_structured=False)
             manager = StreamableHTTPSessionManager(mcp, json_response=True, stateless=True)
 
             async def call_tool(request: web.Request) -> web.StreamResponse:
                 if request.method != "POST":
                     return web.Response(status=405, headers={"Allow": "POST"})
                 if request.match_info["token"] not in self._episodes:
-                    return _refusal(Refused(401, "invalid_token", "No episode has this address now."))
+                    return _refusal(RequestRefused(401, "invalid_token", "No running episode has this address."))
                 return await asgi_response(manager.handle_request, request)
 
             app = web.Application(client_max_size=MAX_BODY)
             app.router.add_get("/v1/models", self._list_models)
             app.router.add_post("/v1/chat/completions", self._complete)
             app.router.add_route("*", "/mcp/{token}", call_tool)
-            app.router.add_route("*", "/{other:.*}", _unknown)
+            app.router.add_route("*", "/{other:.*}", _not_found)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
             async with manager.run():
                 await runner.setup()
@@ -264,37 +263,37 @@ class AgentServer:
                 raise
             self._ready.set_exception(error)
 
-    def _of_mcp_request(self, context: Any) -> AgentEpisode:
+    def _mcp_episode(self, context: Any) -> AgentEpisode:
         """The episode of an MCP request, whose token is the last part of its address.
 
         Raises:
-            PermissionError: It is over.
+            PermissionError: The episode is over.
         """
         episode = self._episodes.get(context.request.url.path.rpartition("/")[2])
         if episode is None:
             raise PermissionError("the episode is over")
         return episode
 
-    def _of_request(self, request: web.Request) -> AgentEpisode:
+    def _http_episode(self, request: web.Request) -> AgentEpisode:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
         episode = self._episodes.get(token)
         if episode is None:
-            raise Refused(401, "invalid_api_key", "The API key belongs to no episode that is under way.")
+            raise RequestRefused(401, "invalid_api_key", "The API key does not belong to a running episode.")
         return episode
 
     async def _list_models(self, request: web.Request) -> web.StreamResponse:
         try:
-            self._of_request(request)
-        except Refused as refused:
-            return _refusal(refused)
+            self._http_episode(request)
+        except RequestRefused as refusal:
+            return _refusal(refusal)
         model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
         return _response(json.dumps({"object": "list", "data": [model]}))
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         try:
-            body, answer = await self._of_request(request).complete(await request.read())
-        except Refused as refused:
-            return _refusal(refused)
+            body, answer = await self._http_episode(request).complete(await request.read())
+        except RequestRefused as refusal:
+            return _refusal(refusal)
         if not body.stream:
             return _response(json.dumps(answer))
         events = [f"data: {json.dumps(chunk)}\n\n" for chunk in completion_chunks(answer, body)]
@@ -305,26 +304,26 @@ _servers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AgentServer] = we
 
 
 def agent_server() -> AgentServer:
-    """The server of the running event loop; a new one where none is open."""
+    """The server of the running event loop, started if needed."""
     loop = asyncio.get_running_loop()
     if loop not in _servers:
         _servers[loop] = AgentServer()
     return _servers[loop]
 
 
-async def _unknown(request: web.Request) -> web.StreamResponse:
-    there = "POST /v1/chat/completions, GET /v1/models, and MCP at /mcp/<token>"
+async def _not_found(request: web.Request) -> web.StreamResponse:
+    endpoints = "POST /v1/chat/completions, GET /v1/models, and MCP at /mcp/<token>"
     hint = " Set your SDK to chat completions." if request.path.endswith("/responses") else ""
-    return _refusal(Refused(404, "not_found", f"There is only {there}.{hint}"))
+    return _refusal(RequestRefused(404, "not_found", f"There is only {endpoints}.{hint}"))
 
 
-def _refusal(refused: Refused) -> web.Response:
-    error = {"message": str(refused), "type": "r_eval", "code": refused.code, "param": None}
-    return _response(json.dumps({"error": error}), refused.status)
+def _refusal(refusal: RequestRefused) -> web.Response:
+    error = {"message": str(refusal), "type": "r_eval", "code": refusal.code, "param": None}
+    return _response(json.dumps({"error": error}), refusal.status)
 
 
 def _response(text: str, status: int = 200, content_type: str = "application/json") -> web.Response:
-    """A response in ASCII, which holds any text that a model may write."""
+    """A response with a text body."""
     from aiohttp import web
 
     return web.Response(body=text.encode(), status=status, content_type=content_type)

@@ -1,4 +1,4 @@
-"""How an answer is read out of what a model wrote; its calls are read by `r_eval.llms.tool_calls`."""
+"""Extracts the answer from a reply; `r_eval.llms.tool_calls` parses its calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from r_eval.llms.json_text import FENCE, json_values
 from r_eval.llms.tool_calls import parse_action
 
 MAX_TEXT, MAX_ANSWER = 20_000, 40_000
-"""Characters of a reply in which tags and an answer are looked for."""
+"""Characters of a reply that are searched for tags and for an answer."""
 _SO = r"(?:(?:so|thus|therefore|hence|in conclusion),?\s+|(?:所以|因此)[,，]?\s*)"
 _IS = r"(?:(?:the|my)\s+)?(?:final\s+)?answer\s+(?:is\b|would be\b)\s*[:：]?|(?:最终)?答案[是为][:：]?"
 PREFIX = re.compile(
@@ -31,24 +31,24 @@ ANSWER_KEYS = ("final_answer", "answer", "Answer", "答案")
 
 
 def action_answer(action: ToolCall) -> str:
-    """What an action Finish is given, as one text."""
+    """The arguments of a Finish action as one text."""
     return answer_text(list(action.arguments.values()))
 
 
-def given_answer(reply: Reply) -> str | None:
-    """What Finish is given in a reply, as text; None where it is not called, or given nothing."""
-    given = next((c.arguments for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
-    if not given:
+def finish_answer(reply: Reply) -> str | None:
+    """The answer in a reply's Finish call; None if there is no such call or it has no arguments."""
+    inputs = next((c.arguments for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
+    if not inputs:
         return None
-    return answer_text(next((given[key] for key in ANSWER_KEYS if key in given), next(iter(given.values()))))
+    return answer_text(next((inputs[key] for key in ANSWER_KEYS if key in inputs), next(iter(inputs.values()))))
 
 
 def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
-    """The answer in a reply after which none comes: Finish's or the text's; "" for another call, however written, and
-    for a reply that was cut off and does not mark its answer.
+    """The answer in the last reply of an episode, from Finish or the text; "" for any other call and for a truncated
+    reply without a marked answer.
     """
     if reply.tool_calls:
-        return given_answer(reply) or ""
+        return finish_answer(reply) or ""
     is_cut = reply.finish == "length"
     action = parse_action(reply.text, specs, is_cut)
     if action is not None:
@@ -57,20 +57,20 @@ def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
 
 
 def free_answer(text: str, long: bool = False) -> str:
-    """The answer in a reply without actions: a phrase, or the whole text where it is a long one.
+    """The answer in a reply without actions: a phrase, or the whole text if `long`.
 
-    Where there are any, it is what stands between `<response>` or `<answer>` tags, under the key "answer" of a reply
-    that is a JSON object, and in the last `\\boxed{}` of a short one.
+    Reads `<response>` or `<answer>` tags, the key "answer" of a JSON object and, unless `long`, the last `\\boxed{}`
+    first.
     """
     tagged = [match[2].strip() for match in TAGGED.finditer(text[:MAX_TEXT])]
     text = next(filter(None, tagged), text)
     text = text[:MAX_ANSWER] if long else _excerpt(text)
     bare = FENCE.sub("", text.strip())
     if bare.startswith("{") and bare.endswith("}"):
-        data = next((found.value for found in json_values(bare)), None)
-        given = [data[key] for key in ANSWER_KEYS if key in data] if isinstance(data, dict) else []
-        if given:
-            return answer_text(given[0])
+        data = next((match.value for match in json_values(bare)), None)
+        values = [data[key] for key in ANSWER_KEYS if key in data] if isinstance(data, dict) else []
+        if values:
+            return answer_text(values[0])
     boxed = [] if long or "\\boxed" not in text else BOXED.findall(text[-MAX_TEXT:])
     if boxed:
         return INNER.sub(r"\1", boxed[-1]).strip()
@@ -78,10 +78,10 @@ def free_answer(text: str, long: bool = False) -> str:
 
 
 def bare_answer(text: str) -> str:
-    """The answer in a free reply: the first line marked with "Answer:" or that draws the conclusion ("So the answer
-    is ..."), else the items where all is a list, else the first line that says something.
+    """The answer in a free reply, without its marker: the first line that begins with "Answer:" or concludes ("So the
+    answer is ..."), else the items of a reply that is a list, else the first line with text.
 
-    Without the mark. Nothing counts that comes after a further question: the model made it up.
+    Text after a further question is ignored: the model made it up.
     """
     lines: list[str] = []
     empty = ""
@@ -91,45 +91,45 @@ def bare_answer(text: str) -> str:
             break
         if not line or line.startswith("```"):
             continue
-        shortened = PREFIX.sub("", line, count=1).strip()
-        if shortened and shortened != line and MARKED.match(line):
-            return _tidy(shortened)
+        remainder = PREFIX.sub("", line, count=1).strip()
+        if remainder and remainder != line and MARKED.match(line):
+            return _tidy(remainder)
         is_about = "answer" in line.lower() or "答案" in line
-        concluded = CONCLUDED.search(line[:MAX_TEXT]) if is_about else None
-        if concluded:
-            return _tidy(concluded[1], sentence=True)
+        conclusion = CONCLUDED.search(line[:MAX_TEXT]) if is_about else None
+        if conclusion:
+            return _tidy(conclusion[1], sentence=True)
         empty = empty or line
-        if shortened:
-            lines.append(_tidy(shortened, sentence=shortened != line))
+        if remainder:
+            lines.append(_tidy(remainder, sentence=remainder != line))
     if len(lines) > 1 and all(BULLET.match(line) for line in lines):
         return "; ".join(BULLET.sub("", line, count=1) for line in lines)
     return BULLET.sub("", lines[0], count=1) if lines else empty
 
 
 def _tidy(text: str, sentence: bool = False) -> str:
-    """An answer without marks of emphasis, and without the period of a sentence around it."""
+    """An answer without emphasis marks and, if it is a sentence, without its period."""
     text = PERIOD.sub("", text) if sentence else text
     whole = re.fullmatch(r"\*\*([^*]+)\*\*|([^*]+)\*\*", text) if text.endswith("**") else None
     return PERIOD.sub("", (whole[1] or whole[2]).strip()) if whole else text
 
 
 def long_answer(text: str) -> str:
-    """An answer of several sentences: the whole reply, without code fences, a mark before it, and what comes after a
+    """An answer of several sentences: the whole reply without code fences, the answer marker and anything after a
     further question.
     """
-    kept: list[str] = []
+    answer_lines: list[str] = []
     has_text = False
     for line in text.strip().splitlines():
         bare = line.strip()
         if has_text and FURTHER.match(bare):
             break
         if not bare.startswith("```"):
-            kept.append(line.rstrip())
+            answer_lines.append(line.rstrip())
             has_text = has_text or bool(bare)
-    whole = "\n".join(kept).strip()
+    whole = "\n".join(answer_lines).strip()
     return PREFIX.sub("", whole, count=1).strip() or whole
 
 
 def _excerpt(text: str) -> str:
-    """A text in which an answer is looked for: where it is too long, its beginning and its end."""
+    """The text to search for an answer: of a very long one, its beginning and end."""
     return text if len(text) <= MAX_ANSWER else f"{text[: MAX_ANSWER // 2]}\n{text[-MAX_ANSWER // 2 :]}"

@@ -1,9 +1,9 @@
-"""What a workflow is: one async method that leads an LLM through a session to an answer.
+"""The workflow interface: one async method that guides an LLM through a session to an answer.
 
-A workflow sees the question without its gold (`TaskInput`), a session that carries out calls, and an LLM; it returns
-how the episode ended. Thoughts and calls are recorded by the LLM and the session as they happen, so that a workflow
-cannot forget to. Limits that hold for all (tokens, calls, seconds) end an episode from outside, as an exception that
-a workflow lets pass. It counts its own steps, and raises the same exception (`LimitReached`) where they are used up.
+A workflow gets the question without its gold (`TaskInput`), a session that carries out calls and an LLM, and returns a
+`WorkflowResult`. The LLM and the session record thoughts and calls themselves. The runner enforces limits on tokens,
+calls and seconds with an exception that a workflow must not catch. A workflow counts its own steps and raises the same
+exception (`LimitReached`) when they are used up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
 
 
 class SessionProtocol(Protocol):
-    """What a workflow may do with an environment; see `r_eval.environments.session.Session`."""
+    """The operations of a workflow on an environment; see `r_eval.environments.session.Session`."""
 
     specs: dict[str, ApiSpec]
     description: str
@@ -45,10 +45,10 @@ class SessionProtocol(Protocol):
 
 
 class LLMProtocol(Protocol):
-    """What a workflow may do with an LLM, and with the record of what it said itself.
+    """The operations of a workflow on an LLM and on the record of the episode.
 
     Attributes:
-        chat: False for a base model, which knows no roles: it completes one text.
+        chat: False for a base model, which has no roles and completes one text.
     """
 
     @property
@@ -57,10 +57,10 @@ class LLMProtocol(Protocol):
     async def generate(self, request: Request, depth: int | None = None) -> Reply: ...
 
     def note(self, text: str) -> None:
-        """Record a message of the workflow's own, such as that an action could not be read."""
+        """Record a message of the workflow, such as that an action could not be parsed."""
 
     def fault(self, error: str) -> None:
-        """Record what the workflow found wrong with the latest reply, such as "invented"; see `Step.error`."""
+        """Record an error in the latest reply, such as "invented"; see `Step.error`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,22 +78,22 @@ class Demonstration:
     thoughts: tuple[str, ...] = ()
 
     def thought(self, place: int) -> str:
-        """The reasoning before a call, by its place; before the answer at the place after the last call."""
+        """The reasoning before the call at a place; after the last call, the reasoning before the answer."""
         return self.thoughts[place] if place < len(self.thoughts) else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TaskInput:
-    """A question as a workflow sees it: nothing of the gold.
+    """A question as a workflow sees it, without the gold.
 
     Attributes:
         text: The question.
-        instruction: How the task wants its answers, such as "a name or a short phrase".
+        instruction: The form of answers that the task expects, such as "a name or a short phrase".
         demonstrations: The same for every workflow.
-        context: Documents that stand in the prompt before the question.
-        query: What a retriever is asked, where that is not the text.
-        long: Whether the answer is a text, of which every line counts; else it is a phrase.
-        solution: The whole question, given only to workflows that declare `uses_gold` (references such as the oracle).
+        context: Documents that the prompt contains before the question.
+        query: The query for a retriever, if it differs from the text.
+        long: Whether the answer is a text of several sentences rather than a phrase.
+        solution: The whole question; only for workflows that declare `uses_gold` (references such as the oracle).
     """
 
     text: str
@@ -105,23 +105,23 @@ class TaskInput:
     solution: Question | None = None
 
     def with_documents(self, text: str) -> str:
-        """A text, such as the question, after the documents that stand in the prompt."""
+        """The context documents followed by a text, such as the question."""
         return "\n\n".join([*(f"{d.title}\n{d.text}".strip() for d in self.context), text])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one episode.
+    """Limits of one episode.
 
     Attributes:
-        steps: Turns, one reply of the LLM each with what is done with it; of a search over a tree, those of a branch.
-        tokens: Prompt and completion tokens of all LLM calls together; None for no bound. No call is begun once they
-            are used up. Where a last chance is to be given, room for it is kept: as many as the latest call took.
+        steps: Turns of one LLM reply each; in a tree search, the turns of a branch.
+        tokens: Prompt and completion tokens of all LLM calls together; None for no limit. No call starts once they are
+            used up. A last chance reserves as many tokens as the latest call took.
         seconds: Wall time.
-        observation: Tokens of one observation, at four characters a token; longer ones are cut and say so.
-        calls: LLM calls, a last chance among them; None for no bound.
-        last_chance: Whether an LLM whose steps, tokens or calls are used up is asked once more, for an answer from what
-            it has. A last chance is no step. It is not given where no room is left, nor when the time is over.
+        observation: Tokens of one observation, at four characters per token; longer ones are truncated and say so.
+        calls: LLM calls including a last chance; None for no limit.
+        last_chance: Whether an LLM that has used up its steps, tokens or calls is asked once more for an answer. A last
+            chance is not a step. There is none if the reserved tokens or the time are used up.
     """
 
     steps: int = 10
@@ -139,14 +139,14 @@ FINISH = ToolSpec(
     "End with the answer.",
     {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
 )
-"""The tool with which an answer is given, beside the query APIs."""
+"""The tool that submits the answer."""
 
 
 class LimitReached(Exception):
     """A limit ends the episode; `cause` names it: "steps", "tokens", "calls".
 
     Attributes:
-        messages: The conversation so far, from which an answer may still be asked for; () for none.
+        messages: The conversation so far, which a last chance continues; () for none.
     """
 
     def __init__(self, cause: str, detail: str, messages: Sequence[Message] = ()) -> None:
@@ -156,10 +156,10 @@ class LimitReached(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkflowResult:
-    """How an episode ended: the answer in the model's own text ("" for none), and the outcome.
+    """The result of an episode: the answer in the model's own words ("" for none) and the outcome.
 
     Attributes:
-        how: How the answer was read out of the reply: "finish", "text", "program", "last_chance", or "unparsed".
+        how: The source of the answer: "finish", "text", "program", "last_chance", or "unparsed".
     """
 
     answer: str
@@ -171,12 +171,12 @@ class Workflow:
     """Base of the workflows. Settings are the constructor's keyword arguments.
 
     Attributes:
-        uses_llm: False for a workflow that needs none; its LLM is called `none`.
-        uses_tools: Whether the query APIs are offered.
-        uses_gold: Whether it is given the gold, which makes it a reference that is not ranked.
-        retrieves: Whether its prompt holds what it retrieved, and not all documents among which it can retrieve.
-        branches: Whether it goes back to earlier states of the environment, where these can be copied.
-        last_chance: Whether its requests are a conversation that can end in a last chance; see `Limits`.
+        uses_llm: False for a workflow without an LLM; its LLM is called `none`.
+        uses_tools: Whether it offers the query APIs to the LLM.
+        uses_gold: Whether it gets the gold, which makes it a reference that is not ranked.
+        retrieves: Whether its prompt contains retrieved documents instead of all documents of the question.
+        branches: Whether it returns to earlier states of the environment, if these can be copied.
+        last_chance: Whether its requests form a conversation that can end in a last chance; see `Limits`.
         PROMPTS: Names of its prompt files.
     """
 
@@ -189,16 +189,16 @@ class Workflow:
     PROMPTS: ClassVar[tuple[str, ...]] = ()
 
     async def prepare(self) -> None:
-        """Get ready for an episode, in time that counts against no limit."""
+        """Prepare for an episode; this time counts towards no limit."""
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        """Lead the LLM to an answer."""
+        """Guide the LLM to an answer."""
         raise NotImplementedError
 
     def most_calls(self, limits: Limits) -> int:
-        """LLM calls of an episode, at most, before `limits.calls`: by default, a turn each and the last chance."""
+        """Most LLM calls of an episode, ignoring `limits.calls`: by default one per turn and the last chance."""
         if not (self.uses_llm and self.uses_tools):
             return int(self.uses_llm)
         return limits.steps + int(limits.last_chance and self.last_chance)
@@ -208,10 +208,9 @@ class Workflow:
         return {name: getattr(self, name) for name in list(inspect.signature(type(self)).parameters)}
 
     def identity(self) -> dict[str, Any]:
-        """What decides the workflow's behaviour: part of a cell's fingerprint.
+        """What determines the workflow's behaviour; part of a cell's fingerprint.
 
-        Beside the settings: `code`, the hashes of the files of a workflow that does not come with R-Eval, and `prompt`,
-        those of its prompts.
+        Contains the settings, `code` (file hashes of a workflow outside R-Eval) and `prompt` (hashes of its prompts).
         """
         names = (*self.PROMPTS, "last_chance") if self.last_chance else self.PROMPTS
         owner: Any = type(self)
@@ -223,20 +222,20 @@ def make(cls: type[Workflow], name: str, settings: dict[str, Any]) -> Workflow:
     """A workflow with its settings.
 
     Raises:
-        UserError: A setting is unknown, or has a value that the workflow refuses.
+        UserError: A setting is unknown or its value is invalid.
     """
-    known = list(inspect.signature(cls).parameters)
+    parameters = list(inspect.signature(cls).parameters)
     for key in settings:
-        if key not in known:
-            raise UserError(f"workflow '{name}': {unknown('setting', key, known)}")
+        if key not in parameters:
+            raise UserError(f"workflow '{name}': {unknown('setting', key, parameters)}")
     try:
         return cls(**settings)
     except (TypeError, ValueError) as error:
         raise UserError(f"workflow '{name}': {error}") from None
 
 
-def positive(name: str, value: int) -> int:
-    """A setting that must be a whole number of at least 1."""
+def positive_int(name: str, value: int) -> int:
+    """Validate a setting that must be a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
     return value
@@ -244,8 +243,8 @@ def positive(name: str, value: int) -> int:
 
 @functools.cache
 def prompt_text(owner: Any, name: str) -> str:
-    """The text of a prompt file: `prompts/<name>.md` beside the workflow's module, or beside that of a class which it
-    is made from. It is read once, so that all episodes of a run are sent the same; the next plan reads it anew.
+    """The text of a prompt file: `prompts/<name>.md` next to the module of the workflow or of a base class. It is read
+    once, so that all episodes of a run use the same text; the next plan reads it again.
 
     Args:
         owner: The workflow's class.
@@ -257,18 +256,18 @@ def prompt_text(owner: Any, name: str) -> str:
 
 
 def prompt(owner: type[Workflow], name: str, **values: str) -> str:
-    """A prompt file with its $names filled in; nothing that is filled in is read for $names again."""
+    """A prompt file with its $names substituted; values are not searched for $names."""
     cls: Any = owner
     return Template(prompt_text(cls, name)).substitute(values)
 
 
 def finished(answer: str, how: str) -> WorkflowResult:
-    """An episode that ended with an answer."""
+    """The result of an episode that ended with an answer."""
     return WorkflowResult(answer, Outcome(kind="finished"), how)
 
 
 def ended(kind: OutcomeKind, cause: str, detail: str = "", answer: str = "") -> WorkflowResult:
-    """An episode that ended otherwise."""
+    """The result of an episode with another outcome."""
     return WorkflowResult(answer, Outcome(kind=kind, cause=cause, detail=detail), "" if answer else "unparsed")
 
 
@@ -277,10 +276,10 @@ def tool_specs(session: SessionProtocol) -> list[ToolSpec]:
     return [ToolSpec(s.name, f"{s.summary} {s.details}".strip(), s.json_schema()) for s in session.specs.values()]
 
 
-def completed(messages: Sequence[Message], start: str) -> tuple[Message, ...]:
-    """A conversation as one text for a base model to complete: the reply goes on after `start`.
+def completion_prompt(messages: Sequence[Message], start: str) -> tuple[Message, ...]:
+    """A conversation as one text for a base model to complete; the reply continues after `start`.
 
-    An empty line stands before everything but what the LLM said and what it observed, which follow at once.
+    A blank line precedes every part except replies of the LLM and observations.
     """
     follows = [m.role == "assistant" or m.content.startswith("Observation ") for m in messages]
     parts = [m.content if is_next else f"\n{m.content}" for m, is_next in zip(messages, follows, strict=True)]
@@ -288,10 +287,10 @@ def completed(messages: Sequence[Message], start: str) -> tuple[Message, ...]:
 
 
 def with_note(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """A conversation with a text of the workflow at its end: in the latest message where that is the user's or a
-    tool's, since many chat templates want the turns of user and assistant to alternate.
+    """A conversation with a text of the workflow appended, to the latest message if it is from the user or a tool: many
+    chat templates require alternating user and assistant turns.
     """
-    *before, last = messages
+    *earlier, last = messages
     if last.role == "assistant":
         return (*messages, Message("user", text))
-    return (*before, dataclasses.replace(last, content=f"{last.content}\n\n{text}"))
+    return (*earlier, dataclasses.replace(last, content=f"{last.content}\n\n{text}"))

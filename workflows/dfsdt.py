@@ -1,21 +1,21 @@
 """DFSDT (Qin et al., 2023): depth-first search over a decision tree, as ToolBench's `DFS_woFilter_w2`.
 
-A node is expanded `beam` times; every expansion after the first is told what was tried before and asked to differ.
-Finish either gives an answer, which ends the search, or gives up: then the search goes on at the grandparent of the
-step that gave up, while a branch that became too deep lets its parent try again. A branch has as many turns as a
-ReAct episode has (`limits.steps`), and the search four times as many LLM calls, unless the settings say otherwise.
-ToolBench counts the depth in nodes: thought, action and action input are one each. With its bounds, the original's
-counts of LLM calls are reproduced exactly (see the tests).
+A node is expanded `beam` times; the prompt of every expansion after the first lists the earlier attempts and asks for
+a different one. Finish either answers, which ends the search, or gives up: the search then continues at the grandparent
+of the step that gave up. If a branch reaches its depth limit, its parent is expanded again. By default a branch has as
+many turns as a ReAct episode (`limits.steps`), and the search has four times as many LLM calls. ToolBench counts depth
+in nodes: thought, action and action input are one each. With its limits, the number of LLM calls is the original's
+(see the tests).
 
-Each node has the environment's state as it was there, so that what an abandoned branch did does not show in another,
-wherever the environment can copy its state; else all branches share it.
+Each node restores its state of the environment, so that branches do not affect each other, if the environment can copy
+its state; otherwise all branches share one state.
 
-Two faults of the original are not copied: the reply at the call limit is used, and a search without an answer returns
-its best give-up, not a random one of them: of those that say a final answer all the same, the one that had seen the
-most calls succeed on its way; of two that saw as much, the later one, which knew of more attempts.
+Two bugs of the original are not copied: the reply at the call limit is used, and a search without an answer returns its
+best give-up instead of a random one. The best give-up is the one with a final answer and the most successful calls on
+its path; ties go to the later one, which had seen more attempts.
 
-The tree is in the record: every reply is kept with the depth of the node that it was asked from, in the order of the
-search, and that is enough to rebuild it (`r_eval.analysis.tree`).
+Every reply is recorded with the depth of its parent node in search order, which is enough to rebuild the tree
+(`r_eval.analysis.tree`).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from r_eval.workflows.base import (
     WorkflowResult,
     ended,
     finished,
-    positive,
+    positive_int,
     prompt,
     tool_specs,
     with_note,
 )
-from r_eval.workflows.fc import demonstration
+from r_eval.workflows.fc import demonstration_messages
 
 FINISH = ToolSpec(
     "Finish",
@@ -58,30 +58,31 @@ FINISH = ToolSpec(
     },
 )
 STOP = 10_000
-"""Levels up, more than any tree has: the search is over."""
-TRIED_CHARACTERS = 1024
-"""Of what came of an attempt, where a later one is told of it."""
+"""More levels than any tree has: the search is over."""
+ATTEMPT_CHARACTERS = 1024
+"""Characters of an attempt's result in the prompts of later attempts."""
 COST = 4
-"""LLM calls of a search, in those that ReAct may make."""
+"""LLM calls of a search as a multiple of ReAct's."""
 
 
 @dataclasses.dataclass(slots=True)
 class Node:
-    """A place in the tree: the conversation that leads to it, and what became of the branches tried from it.
+    """A node of the tree: the conversation up to it and the attempts made from it.
 
     Attributes:
-        state: Of the environment, as it was here.
-        depth, turns: Nodes as ToolBench counts them, and LLM replies, on the way to it.
-        seen: Calls on the way to it that succeeded.
-        answer: What Finish gave as the answer; with `gave_up`, what it said although it gave up.
+        state: State of the environment at this node.
+        depth, turns: ToolBench nodes and LLM replies on the path to it.
+        n_successes: Successful calls on the path to it.
+        attempts: Expansions so far, as JSON.
+        answer: The answer in Finish; with `gave_up`, an answer stated while giving up.
     """
 
     messages: tuple[Message, ...]
     state: Environment
     depth: int = 0
     turns: int = 0
-    seen: int = 0
-    tried: list[str] = dataclasses.field(default_factory=list)
+    n_successes: int = 0
+    attempts: list[str] = dataclasses.field(default_factory=list)
     answer: str | None = None
     gave_up: bool = False
 
@@ -90,18 +91,18 @@ class DFSDT(Workflow):
     """Depth-first search-based decision tree.
 
     Args:
-        beam: Branches tried from a node.
-        max_nodes: Depth of the tree in ToolBench's nodes, in place of `limits.steps` turns.
-        max_calls: LLM calls of one episode, before the last chance; absent: four times `limits.steps`.
+        beam: Number of branches per node.
+        max_nodes: Maximum depth in ToolBench nodes, instead of `limits.steps` turns.
+        max_calls: Maximum LLM calls of an episode before the last chance; default: four times `limits.steps`.
     """
 
     branches = True
     PROMPTS = ("dfsdt", "dfsdt_diversity", "dfsdt_continue")
 
     def __init__(self, beam: int = 2, max_nodes: int | None = None, max_calls: int | None = None) -> None:
-        self.beam = positive("beam", beam)
-        self.max_nodes = None if max_nodes is None else positive("max_nodes", max_nodes)
-        self.max_calls = None if max_calls is None else positive("max_calls", max_calls)
+        self.beam = positive_int("beam", beam)
+        self.max_nodes = None if max_nodes is None else positive_int("max_nodes", max_nodes)
+        self.max_calls = None if max_calls is None else positive_int("max_calls", max_calls)
 
     def most_calls(self, limits: Limits) -> int:
         is_chain = self.beam == 1 and self.max_nodes is None
@@ -112,9 +113,9 @@ class DFSDT(Workflow):
     ) -> WorkflowResult:
         system = prompt(DFSDT, "dfsdt", domain=session.description, instruction=question.instruction)
         messages = [Message("system", system)]
-        for shown in question.demonstrations:
-            give = {"return_type": "give_answer", "final_answer": shown.answer}
-            messages += demonstration(shown, ToolCall("", "Finish", give))
+        for demonstration in question.demonstrations:
+            give = {"return_type": "give_answer", "final_answer": demonstration.answer}
+            messages += demonstration_messages(demonstration, ToolCall("", "Finish", give))
         messages.append(Message("user", question.with_documents(question.text)))
         search = _Search(self, session, llm, limits)
         try:
@@ -130,19 +131,19 @@ class DFSDT(Workflow):
 
 
 class _Search:
-    """One search; `answer` is set when it has found one."""
+    """One search; `answer` is set once there is one."""
 
     def __init__(self, settings: DFSDT, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> None:
         self.settings, self.session, self.llm, self.limits = settings, session, llm, limits
         self.max_calls = settings.max_calls or COST * limits.steps
         self.tools = (*tool_specs(session), FINISH)
         self.calls = 0
-        self.given_up: list[Node] = []
+        self.give_ups: list[Node] = []
         self.answer: str | None = None
         self._leaf: Node | None = None
 
     async def expand(self, node: Node) -> int:
-        """Search below a node; returns how many levels up the search goes on (1: the parent, 2: the grandparent)."""
+        """Search below a node; returns how many levels up the search continues (1: the parent, 2: the grandparent)."""
         if self._settle(node):
             return 2 if node.gave_up else STOP
         if self._is_deep(node):
@@ -166,49 +167,49 @@ class _Search:
         return node.turns >= self.limits.steps
 
     def _settle(self, node: Node) -> bool:
-        """Keep what a node's Finish says, if it has one; whether the search goes no further below it."""
+        """Store the result of a node's Finish; returns whether the search ends below it."""
         if node.gave_up:
-            self.given_up.append(node)
+            self.give_ups.append(node)
         else:
             self.answer = node.answer
-            if self._leaf is None or node.seen >= self._leaf.seen:
+            if self._leaf is None or node.n_successes >= self._leaf.n_successes:
                 self._leaf = node
         return node.gave_up or node.answer is not None
 
     def best_give_up(self) -> str:
-        """The answer of the best give-up; "" where none of them says one."""
-        answers = [(node.seen, i, node.answer) for i, node in enumerate(self.given_up) if node.answer]
+        """The answer of the best give-up; "" if none states one."""
+        answers = [(node.n_successes, i, node.answer) for i, node in enumerate(self.give_ups) if node.answer]
         return max(answers)[2] if answers else ""
 
     def without_answer(self) -> WorkflowResult:
-        """How a search ends that found no answer: with its best give-up, where there was one.
+        """The result of a search without an answer: its best give-up, if there is one.
 
         Raises:
-            LimitReached: It was ended by its bounds, and no give-up says an answer.
+            LimitReached: The search reached a limit and no give-up states an answer.
         """
-        best, count, spent = self.best_give_up(), len(self.given_up), self.calls >= self.max_calls
-        if not spent and count:
+        best, count, is_over = self.best_give_up(), len(self.give_ups), self.calls >= self.max_calls
+        if not is_over and count:
             times = "once" if count == 1 else f"{count} times"
             ending = ended("gave_up", "give_up", f"gave up {times}, no branch gave an answer", best)
             return dataclasses.replace(ending, how="give_up") if best else ending
         depth = f"{self.settings.max_nodes} nodes" if self.settings.max_nodes else f"{self.limits.steps} steps"
-        detail = f"no answer within {f'{self.max_calls} LLM calls' if spent else f'{depth} of depth'}"
+        detail = f"no answer within {f'{self.max_calls} LLM calls' if is_over else f'{depth} of depth'}"
         if not best:
-            raise LimitReached("calls" if spent else "depth", detail, self._leaf.messages if self._leaf else ())
-        return dataclasses.replace(ended("exhausted", "calls" if spent else "depth", detail, best), how="give_up")
+            raise LimitReached("calls" if is_over else "depth", detail, self._leaf.messages if self._leaf else ())
+        return dataclasses.replace(ended("exhausted", "calls" if is_over else "depth", detail, best), how="give_up")
 
     def _messages(self, node: Node) -> tuple[Message, ...]:
-        if node.tried:
-            return with_note(node.messages, prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.tried)))
+        if node.attempts:
+            return with_note(node.messages, prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.attempts)))
         return node.messages
 
     async def _grow(self, node: Node, reply: Reply) -> Node:
-        """The chain of up to three of ToolBench's nodes that a reply adds, as one node."""
+        """The child of a node for a reply, which counts as up to three ToolBench nodes."""
         call = reply.tool_calls[0] if reply.tool_calls else None
         depth = node.depth + (1 if reply.text.strip() or call is None else 0) + (2 if call else 0)
-        child = Node(node.messages, node.state, depth, node.turns + 1, node.seen)
+        child = Node(node.messages, node.state, depth, node.turns + 1, node.n_successes)
         if call is None:
-            node.tried.append(_tried({"thought": cut(reply.text, TRIED_CHARACTERS)}))
+            node.attempts.append(_attempt_text({"thought": cut(reply.text, ATTEMPT_CHARACTERS)}))
             child.messages = (*node.messages, reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
             return child
         if call.name.lower() == "finish":
@@ -218,17 +219,17 @@ class _Search:
             self.llm.note(output)
         else:
             result = await self.session.call(call.name, call.arguments)
-            child.seen += result.error is None
+            child.n_successes += result.error is None
             child.state = self.session.state()
             output = result.observation
-        attempt = {"name": call.name, "arguments": call.arguments, "function_output": cut(output, TRIED_CHARACTERS)}
-        node.tried.append(_tried(attempt))
+        attempt = {"name": call.name, "arguments": call.arguments, "function_output": cut(output, ATTEMPT_CHARACTERS)}
+        node.attempts.append(_attempt_text(attempt))
         message = dataclasses.replace(reply.message(), tool_calls=(call,))
         child.messages = (*node.messages, message, Message("tool", output, call_id=call.id, name=call.name))
         return child
 
     def _finish(self, call: ToolCall, child: Node) -> str:
-        """Carry out a Finish call on the node that it made; returns what is said about it."""
+        """Apply a Finish call to its node; returns the observation."""
         kind = str(call.arguments.get("return_type", ""))
         answer = next((call.arguments[k] for k in ("final_answer", "answer") if k in call.arguments), None)
         child.answer = None if answer is None else answer_text(answer)
@@ -237,10 +238,10 @@ class _Search:
             return "Given up."
         if answer is not None:
             return "Answered."
-        complaint = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
-        self.llm.note(complaint)
-        return complaint
+        correction = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
+        self.llm.note(correction)
+        return correction
 
 
-def _tried(attempt: dict[str, Any]) -> str:
+def _attempt_text(attempt: dict[str, Any]) -> str:
     return json.dumps(attempt, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""Direct: the question is answered from what the LLM knows, without tools: the baseline.
+"""Direct: the LLM answers from its own knowledge, without tools: the baseline.
 
-A base model is given one text, which ends in "Answer:".
+A base model gets one text that ends in "Answer:".
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
-    completed,
+    completion_prompt,
     ended,
     finished,
     prompt,
 )
 
 LABELS = {"en": ("Question: ", "Answer:"), "zh": ("问题：", "答案：")}
-"""What stands before a question and before its answer in a text for a base model, by the language of the prompt."""
+"""Labels of a question and its answer in a base model's text, by the language of the prompt."""
 
 
 class Direct(Workflow):
@@ -37,27 +37,27 @@ class Direct(Workflow):
         name = "direct_documents" if question.context else "direct"
         system = prompt(Direct, name, instruction=question.instruction)
         label = "" if llm.chat else LABELS["en"][0]
-        return await answered(question, system, question.with_documents(f"{label}{question.text}"), llm)
+        return await answer_once(question, system, question.with_documents(f"{label}{question.text}"), llm)
 
 
-async def answered(
+async def answer_once(
     question: TaskInput, system: str, user: str, llm: LLMProtocol, language: str = "en"
 ) -> WorkflowResult:
-    """An episode that ends with the next reply, whatever it says.
+    """Run an episode of one reply.
 
     Args:
-        user: The question with what belongs to it; for a base model with the label before it.
-        language: Of the labels in a text for a base model.
+        user: The user message with the question; for a base model it begins with the label.
+        language: Language of the labels for a base model.
     """
     label, start = ("", "") if llm.chat else LABELS[language]
     messages = [Message("system", system)]
-    for shown in question.demonstrations:
-        messages.append(Message("user", f"{label}{shown.question}"))
-        messages.append(Message("assistant", f"{start} {shown.answer}".strip()))
+    for demonstration in question.demonstrations:
+        messages.append(Message("user", f"{label}{demonstration.question}"))
+        messages.append(Message("assistant", f"{start} {demonstration.answer}".strip()))
     messages.append(Message("user", user))
     request = Request(tuple(messages))
     if not llm.chat:
         stop = f"\n{label.strip()}"
-        request = Request(completed(messages, start), stop=(stop,) if question.long else (stop, "\n\n"))
+        request = Request(completion_prompt(messages, start), stop=(stop,) if question.long else (stop, "\n\n"))
     answer = free_answer((await llm.generate(request)).text, question.long)
     return finished(answer, "text") if answer else ended("gave_up", "empty_reply")

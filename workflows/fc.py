@@ -1,14 +1,13 @@
 """FC: native function calling, one chain without branching.
 
-The query APIs and Finish are offered as tools, natively where the LLM takes them and in the prompt where it does not;
-this workflow cannot tell the two apart. Calls made in parallel are answered in order. A reply without any call is
-the answer itself, unless it was cut off.
+The query APIs and Finish are offered as tools, in the prompt if the LLM has no native tools; both look the same to this
+workflow. Parallel calls are answered in order. A reply without a call is the answer, unless it was truncated.
 """
 
 from __future__ import annotations
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall
-from r_eval.workflows.answers import free_answer, given_answer
+from r_eval.workflows.answers import finish_answer, free_answer
 from r_eval.workflows.base import (
     CALLS_PER_TURN,
     FINISH,
@@ -38,16 +37,16 @@ class FC(Workflow):
         tools = (*tool_specs(session), FINISH)
         system = prompt(FC, "fc", domain=session.description, instruction=question.instruction)
         messages = [Message("system", system)]
-        for shown in question.demonstrations:
-            messages += demonstration(shown, ToolCall("", "Finish", {"answer": shown.answer}))
+        for demonstration in question.demonstrations:
+            messages += demonstration_messages(demonstration, ToolCall("", "Finish", {"answer": demonstration.answer}))
         messages.append(Message("user", question.with_documents(question.text)))
         for _ in range(limits.steps):
             reply = await llm.generate(Request(tuple(messages), tools=tools))
             if reply.tool_calls:
-                given = given_answer(reply)
-                if given is not None:
-                    return finished(given, "finish")
-                messages += await carried_out(reply, session, llm)
+                answer = finish_answer(reply)
+                if answer is not None:
+                    return finished(answer, "finish")
+                messages += await run_tool_calls(reply, session, llm)
             elif reply.finish == "length":
                 note = prompt(FC, "cut_reply")
                 llm.note(note)
@@ -58,8 +57,8 @@ class FC(Workflow):
         raise LimitReached("steps", f"no Finish within {limits.steps} steps", messages)
 
 
-async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) -> list[Message]:
-    """The reply and the answers to its calls, in their order, as messages."""
+async def run_tool_calls(reply: Reply, session: SessionProtocol, llm: LLMProtocol) -> list[Message]:
+    """Carry out the calls of a reply; returns the reply and the results in order as messages."""
     messages = [reply.message()]
     for number, call in enumerate(reply.tool_calls):
         if number >= CALLS_PER_TURN:
@@ -73,15 +72,15 @@ async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) 
     return messages
 
 
-def demonstration(shown: Demonstration, last: ToolCall) -> list[Message]:
-    """A worked example as a conversation with tool calls and the thoughts before them, from what its program did.
+def demonstration_messages(demonstration: Demonstration, last: ToolCall) -> list[Message]:
+    """A worked example as a conversation, with the calls of its program and the thoughts before them.
 
-    It ends with the assistant's turn, after which any chat template takes the next question.
+    It ends with an assistant turn, so that any chat template accepts the next question after it.
     """
-    messages = [Message("user", shown.question)]
-    made = [(step.api or "", step.arguments or {}, step.observation or "") for step in shown.calls]
-    for i, (api, arguments, observation) in enumerate([*made, (last.name, last.arguments, "Done.")]):
+    messages = [Message("user", demonstration.question)]
+    calls = [(step.api or "", step.arguments or {}, step.observation or "") for step in demonstration.calls]
+    for i, (api, arguments, observation) in enumerate([*calls, (last.name, last.arguments, "Done.")]):
         call = ToolCall(f"call{i:05d}", api, arguments)
-        messages.append(Message("assistant", shown.thought(i), (call,)))
+        messages.append(Message("assistant", demonstration.thought(i), (call,)))
         messages.append(Message("tool", observation, call_id=call.id, name=api))
-    return [*messages, Message("assistant", shown.answer)]
+    return [*messages, Message("assistant", demonstration.answer)]

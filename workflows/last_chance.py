@@ -1,7 +1,7 @@
-"""The last chance: an LLM whose steps, tokens or calls are used up is asked once for an answer from what it has.
+"""The last chance: an LLM that has used up its steps, tokens or calls is asked once for an answer.
 
-It is the same for every workflow that leads one conversation, and part of none of them: whoever carries out the episode
-gives it, where the limits ask for it. The episode is still one that was exhausted, now with an answer.
+The runner gives the last chance to every workflow that leads one conversation, if the limits ask for it. The outcome of
+the episode remains `exhausted`, now with an answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from r_eval.workflows.base import (
     LLMProtocol,
     Workflow,
     WorkflowResult,
-    completed,
+    completion_prompt,
     ended,
     prompt,
     with_note,
@@ -29,28 +29,28 @@ HOW = "last_chance"
 
 
 async def last_chance(
-    reached: LimitReached, owner: type[Workflow], specs: Mapping[str, ApiSpec], instruction: str, llm: LLMProtocol
+    limit: LimitReached, owner: type[Workflow], specs: Mapping[str, ApiSpec], instruction: str, llm: LLMProtocol
 ) -> WorkflowResult:
-    """Ask for the answer now, in the conversation that met a limit.
+    """Ask for the answer in the conversation that reached a limit.
 
-    No query API is offered any more. A conversation with tool calls still has Finish as its only tool, since servers
-    refuse such calls in a request without tools. A call is not required: some servers ignore that, some fail over it,
-    and an answer as text is read as well.
+    Query APIs are no longer offered. A conversation with tool calls has Finish as its only tool, since servers refuse
+    such calls in a request without tools. The call is not required: some servers ignore or reject that, and an answer
+    as text is parsed as well.
 
     Args:
-        specs: The query APIs, so that another call is not taken for an answer.
+        specs: The query APIs, so that a call is not mistaken for an answer.
 
     Raises:
-        LLMError: There is no reply, for another reason than the length of the conversation.
-        LimitReached: There is no room for another call.
+        LLMError: The LLM failed for a reason other than the length of the conversation.
+        LimitReached: No further call is possible.
     """
-    asked = prompt(owner, "last_chance", instruction=instruction)
-    request = Request(with_note(reached.messages, asked))
+    request_text = prompt(owner, "last_chance", instruction=instruction)
+    request = Request(with_note(limit.messages, request_text))
     if not llm.chat:
-        request = Request(completed(request.messages, "Answer:"), stop=("\nQuestion:", "\n\n"))
-    elif any(message.tool_calls for message in reached.messages):
+        request = Request(completion_prompt(request.messages, "Answer:"), stop=("\nQuestion:", "\n\n"))
+    elif any(message.tool_calls for message in limit.messages):
         request = dataclasses.replace(request, tools=(FINISH,))
-    llm.note(asked)
+    llm.note(request_text)
     try:
         reply = await llm.generate(request)
     except LLMError as error:
@@ -59,7 +59,7 @@ async def last_chance(
         reply = Reply("")
     answer = final_answer(reply, specs)
     if not answer:
-        return ended("exhausted", reached.cause, f"{reached}; no answer at the last chance either")
+        return ended("exhausted", limit.cause, f"{limit}; no answer at the last chance either")
     return WorkflowResult(
-        answer, Outcome(kind="exhausted", cause=reached.cause, detail=f"{reached}; answered after it"), HOW
+        answer, Outcome(kind="exhausted", cause=limit.cause, detail=f"{limit}; answered after it"), HOW
     )

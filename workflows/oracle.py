@@ -1,4 +1,4 @@
-"""Oracle: the gold program is run over the query APIs; the reference that says whether a question can be answered."""
+"""Oracle: runs the gold program over the query APIs; the reference for whether a question can be answered."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""PAL (Gao et al., 2023): the LLM writes one program over the query APIs, which is run once, as in the paper.
+"""PAL (Gao et al., 2023): the LLM writes one program over the query APIs, which runs once, as in the paper.
 
-The program runs in a sandbox; Python itself never evaluates it. Its answer is the variable `answer`, else the last
-expression, else what was printed. A program that fails ends the episode as tool misuse, with the cause, unless
-`repairs` allow the LLM to see the error and to write the program again. A repaired program begins anew; only what the
-session keeps, such as the page that a wiki reader stands on, is as the program before it left it.
+The program runs in a sandbox, never in Python itself. Its answer is the variable `answer`, else the last expression,
+else its output. A failing program ends the episode as tool misuse with the cause, unless `repairs` let the LLM see the
+error and rewrite the program. A repaired program starts again, but the state of the session, such as the current page
+of a wiki, is kept.
 
-A base model is given one text, which ends where the program is to begin: in the line that opens a fence.
+A base model gets one text that ends with the line that opens a code fence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
-    completed,
+    completion_prompt,
     ended,
     finished,
     prompt,
@@ -33,14 +33,14 @@ from r_eval.workflows.base import (
 from r_eval.workflows.direct import LABELS
 
 MAX_FENCED, MAX_BARE = 200_000, 20_000
-"""Characters of a reply in which a program is looked for, with a fence and without."""
+"""Characters of a reply that are searched for a program, with and without a code fence."""
 TRIES = 5
 CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
 START, STOP = "```python", ("\n```", f"\n{LABELS['en'][0].strip()}")
-"""Where a base model's program begins, and before which texts it ends."""
+"""The start of a base model's program and its stop sequences."""
 NO_PROGRAM = ProgramError("no_program", "the reply holds no program")
 
 
@@ -48,7 +48,7 @@ class PAL(Workflow):
     """Program-aided language model.
 
     Args:
-        repairs: How often a program that failed may be written again, within `limits.steps` turns.
+        repairs: How often a failing program may be rewritten, within `limits.steps` turns.
     """
 
     last_chance = False
@@ -65,13 +65,13 @@ class PAL(Workflow):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages = self._opening(question, session, "" if llm.chat else LABELS["en"][0])
+        messages = self._initial_messages(question, session, "" if llm.chat else LABELS["en"][0])
         repairs, error = self.most_calls(limits) - 1, NO_PROGRAM
         for attempt in range(repairs + 1):
-            request = Request(tuple(messages)) if llm.chat else Request(completed(messages, START), stop=STOP)
+            request = Request(tuple(messages)) if llm.chat else Request(completion_prompt(messages, START), stop=STOP)
             reply = await llm.generate(request)
-            fenced = llm.chat or "```" in reply.text
-            text = reply.text if fenced else f"{START}\n{reply.text.strip()}\n```"
+            is_fenced = llm.chat or "```" in reply.text
+            text = reply.text if is_fenced else f"{START}\n{reply.text.strip()}\n```"
             code, error = program_in(text), NO_PROGRAM
             if code:
                 result = await session.run_program(code)
@@ -79,26 +79,26 @@ class PAL(Workflow):
                     return finished(answer_text(result.answer), "program")
                 error = result.error
             if attempt < repairs:
-                complaint = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
-                llm.note(complaint)
-                messages += [reply.message(text), Message("user", complaint)]
+                feedback = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
+                llm.note(feedback)
+                messages += [reply.message(text), Message("user", feedback)]
         after = f" (after {repairs} repair{'s' if repairs > 1 else ''})" if repairs else ""
         return ended("tool_misuse", error.cause, f"{error.message}{after}")
 
-    def _opening(self, question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
+    def _initial_messages(self, question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
         specs = list(session.specs.values())
         stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
         system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
         messages = [Message("system", system)]
-        for shown in question.demonstrations:
-            program = f"```python\n{shown.program.strip()}\n```"
-            messages += [Message("user", f"{label}{shown.question}"), Message("assistant", program)]
+        for demonstration in question.demonstrations:
+            program = f"```python\n{demonstration.program.strip()}\n```"
+            messages += [Message("user", f"{label}{demonstration.question}"), Message("assistant", program)]
         return [*messages, Message("user", question.with_documents(f"{label}{question.text}"))]
 
 
 def program_in(text: str) -> str:
-    """The program in a reply: the first fenced block; else what reads as Python, from the first line that looks like
-    code to the line that does not; "" for none.
+    """The program in a reply: the first fenced block, else the lines of valid Python from the first line that looks
+    like code; "" for none.
     """
     block = CODE.search(text[:MAX_FENCED])
     if block:
@@ -113,7 +113,7 @@ def program_in(text: str) -> str:
 
 
 def _readable(lines: list[str], tries: int) -> str:
-    """The first of some lines, as many as are Python together; "" for none."""
+    """The longest prefix of lines that is valid Python, with a few tries; "" for none."""
     for _ in range(tries):
         code = "\n".join(lines)
         try:
@@ -128,7 +128,7 @@ def _readable(lines: list[str], tries: int) -> str:
 
 
 def _line_of(code: str, error: ProgramError) -> str:
-    """The line of a program that failed, to stand after the error; "" where it is not known."""
+    """The failing line of a program, to follow the error; "" if unknown."""
     lines = code.split("\n")
     if error.line is None or not 0 < error.line <= len(lines):
         return ""

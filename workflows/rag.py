@@ -1,14 +1,13 @@
-"""RAG with planned retrieval (Lewis et al., 2020): first everything is looked up, then one reply answers from it.
+"""RAG with planned retrieval (Lewis et al., 2020): retrieve first, then answer in one reply.
 
-What is looked up is the question itself, or the query that comes with it, or the queries that the LLM makes of it
-(`rewrite`). One query API answers them all, the environment's search. A search that finds nothing but names what is
-similar (`Similar: [A, B]`, as that of a wiki does) is made again for what it names. The results of several queries are
-taken in turns, the first of each, then the second of each.
+The query is the question, the query that comes with it, or queries that the LLM writes (`rewrite`). One query API, the
+environment's search, answers all of them. If a search finds nothing but suggests similar names (`Similar: [A, B]`, as a
+wiki's does), it is repeated for these names. The results of several queries are interleaved.
 
-With `retrieval: gold` the question's own evidence stands in place of what is found: perfect retrieval, which bounds
-what any retriever could do for this LLM. Such a system is a reference and is not ranked.
+With `retrieval: gold` the question's own evidence replaces the results: perfect retrieval, an upper bound for any
+retriever with this LLM. Such a system is a reference and is not ranked.
 
-A question in Chinese is asked in Chinese, any other in English.
+The prompt is Chinese for a question in Chinese and English otherwise.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
-    completed,
+    completion_prompt,
     ended,
-    positive,
+    positive_int,
     prompt,
 )
-from r_eval.workflows.direct import LABELS, answered
+from r_eval.workflows.direct import LABELS, answer_once
 
 RETRIEVE = "retrieve"
 """A query API of this name is the search, wherever there is one."""
@@ -54,10 +53,10 @@ class RAG(Workflow):
     """Retrieve, then read.
 
     Args:
-        api: The query API that searches; by default `retrieve`, else the first whose only required argument is a
-            text, else the first. For one that takes anything else than a text the LLM always writes the queries.
-        top_k: Results that are read.
-        rewrite: Whether the LLM turns the question into queries first; one more LLM call.
+        api: The search API; default: `retrieve`, else the first whose only required argument is a string, else the
+            first. If the API takes anything but one string, the LLM always writes the queries.
+        top_k: Number of results in the prompt.
+        rewrite: Whether the LLM first rewrites the question as queries, which is one more LLM call.
         retrieval: "search", or "gold" for the question's own evidence.
     """
 
@@ -73,51 +72,51 @@ class RAG(Workflow):
             raise ValueError(f"rewrite must be true or false, not {rewrite!r}")
         if api is not None and not isinstance(api, str):
             raise ValueError(f"api must be the name of a query API, not {api!r}")
-        self.api, self.top_k, self.rewrite, self.retrieval = api, positive("top_k", top_k), rewrite, retrieval
+        self.api, self.top_k, self.rewrite, self.retrieval = api, positive_int("top_k", top_k), rewrite, retrieval
         self.uses_gold = retrieval == "gold"
         self.uses_tools = not self.uses_gold
 
     def most_calls(self, limits: Limits) -> int:
-        return 1 if self.uses_gold else 2  # a search that takes more than a text needs the LLM's queries
+        return 1 if self.uses_gold else 2  # the LLM may have to write the queries
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
         if question.solution is not None:
-            found = await perfect(question.solution, session)
-            if not found:
+            texts = await gold_passages(question.solution, session)
+            if not texts:
                 return ended("gave_up", "no_evidence", "the question has no program, evidence or context")
-            llm.note("The question's own evidence is given as what was found.")
+            llm.note("The question's own evidence replaces the search results.")
         else:
-            found = await self._retrieved(question, session, llm)
+            texts = await self._retrieve(question, session, llm)
         characters, language = limits.observation * CHARACTERS_A_TOKEN, language_of(question.text)
-        passages = "\n\n".join(f"[{i}] {cut(text, characters)}" for i, text in enumerate(found, 1)) or NOTHING[language]
+        passages = "\n\n".join(f"[{i}] {cut(text, characters)}" for i, text in enumerate(texts, 1)) or NOTHING[language]
         system = _prompt("rag", question, domain=session.description, instruction=question.instruction)
         user = _prompt("rag_question", question, passages=passages, question=question.text)
-        return await answered(question, system, question.with_documents(user), llm, language)
+        return await answer_once(question, system, question.with_documents(user), llm, language)
 
-    async def _retrieved(self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
-        """What is found for the question, without the same twice, the best first."""
+    async def _retrieve(self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
+        """The results for the question without duplicates, best first."""
         spec = search_api(session.specs, self.api)
         queries: list[Mapping[str, Any]] = []
         if self.rewrite or text_parameter(spec) is None:
-            queries = await self._rewritten(question, session, llm, spec)
+            queries = await self._rewrite_queries(question, session, llm, spec)
         queries = queries or [_query(question.query or question.text, spec)]
         results = [await self._search(query, spec, session) for query in queries]
-        in_turns = itertools.chain.from_iterable(itertools.zip_longest(*results))
-        return list(dict.fromkeys(item for item in in_turns if item is not None))[: self.top_k]
+        interleaved = itertools.chain.from_iterable(itertools.zip_longest(*results))
+        return list(dict.fromkeys(item for item in interleaved if item is not None))[: self.top_k]
 
-    async def _rewritten(
+    async def _rewrite_queries(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
     ) -> list[Mapping[str, Any]]:
-        """The queries that the LLM makes of the question: calls of the search, or texts for it."""
+        """The queries that the LLM writes for the question: search calls, or texts to search for."""
         arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
         form = f"{spec.name}({arguments})"
         values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
         system = _prompt("rag_rewrite", question, **values)
         label, start = ("", "") if llm.chat else (LABELS[language_of(question.text)][0], f"{spec.name}(")
         messages = (Message("system", system), Message("user", f"{label}{question.text}"))
-        request = Request(messages) if llm.chat else Request(completed(messages, start), stop=("\n\n",))
+        request = Request(messages) if llm.chat else Request(completion_prompt(messages, start), stop=("\n\n",))
         text = (await llm.generate(request)).text
         text = f"{start}{text}" if text.strip() else ""
         lines = dict.fromkeys(BULLET.sub("", line).strip() for line in text.splitlines())
@@ -129,7 +128,7 @@ class RAG(Workflow):
         return queries
 
     async def _search(self, query: Mapping[str, Any], spec: ApiSpec, session: SessionProtocol) -> list[str]:
-        """What one query finds, and where it finds nothing, what is said to be similar."""
+        """The results of one query or, if there are none, of the similar names that it suggests."""
         size = {name: self.top_k for name in LENGTHS if _is(spec, name, "integer")}
         result = await session.call(spec.name, {**size, **query})
         if result.error is None:
@@ -138,41 +137,41 @@ class RAG(Workflow):
         if result.error != "not_found" or text is None or similar is None:
             return []
         names = similar.group(1).split(", ")[: self.top_k]
-        again = [await session.call(spec.name, {**size, text: name}) for name in names]
-        return [found.observation for found in again if found.error is None]
+        results = [await session.call(spec.name, {**size, text: name}) for name in names]
+        return [item.observation for item in results if item.error is None]
 
 
 def _prompt(name: str, question: TaskInput, /, **values: str) -> str:
-    """A prompt in the question's language, filled in."""
+    """A prompt in the question's language."""
     return prompt(RAG, f"{name}_zh" if language_of(question.text) == "zh" else name, **values)
 
 
-async def perfect(question: Question, session: SessionProtocol) -> list[str]:
-    """What a perfect retriever finds: the texts that the question was made from (`meta.sources`), where they are known.
-    Else what the gold program's calls return, the documents of the question that hold its evidence (all of them where
-    it names none and has no program), and evidence that is in none of these.
+async def gold_passages(question: Question, session: SessionProtocol) -> list[str]:
+    """The results of a perfect retriever: the texts that the question was made from (`meta.sources`), if known.
+    Otherwise the return values of the gold program's calls, the context documents that contain evidence (all documents
+    if there is neither program nor evidence) and evidence that is in none of these.
     """
     sources = question.meta.get("sources")
-    if isinstance(sources, list) and (texts := [text for text in sources if isinstance(text, str) and text]):
-        return list(dict.fromkeys(texts))
-    found: list[str] = []
+    if isinstance(sources, list) and (originals := [text for text in sources if isinstance(text, str) and text]):
+        return list(dict.fromkeys(originals))
+    texts: list[str] = []
     if question.program:
         result = await session.run_program(question.program)
         values = (value if isinstance(value, list) else [value] for value in result.returned)
-        found = ["\n".join(map(_passage, value)) for value in values]
-    everything = not (found or question.evidence)
+        texts = ["\n".join(map(_passage, value)) for value in values]
+    everything = not (texts or question.evidence)
     for document in question.context:
         if everything or any(evidence in document.text for evidence in question.evidence):
-            found.append(f"{document.title}\n{document.text}")
-    found += [evidence for evidence in question.evidence if not any(evidence in text for text in found)]
-    return list(dict.fromkeys(filter(None, found)))
+            texts.append(f"{document.title}\n{document.text}")
+    texts += [evidence for evidence in question.evidence if not any(evidence in text for text in texts)]
+    return list(dict.fromkeys(filter(None, texts)))
 
 
 def search_api(specs: Mapping[str, ApiSpec], name: str | None) -> ApiSpec:
-    """The query API that searches; see `RAG`.
+    """The search API; see `RAG`.
 
     Raises:
-        UserError: The environment has no such API, or none at all.
+        UserError: The environment has no such API or no API.
     """
     if name is not None:
         if name not in specs:
@@ -185,13 +184,13 @@ def search_api(specs: Mapping[str, ApiSpec], name: str | None) -> ApiSpec:
 
 
 def text_parameter(spec: ApiSpec) -> str | None:
-    """The parameter that takes a query, where a text is all that an API needs; else None."""
-    needed = [p.name for p in spec.parameters if p.required]
-    return needed[0] if len(needed) == 1 and _is(spec, needed[0], "string") else None
+    """The parameter for the query, if an API requires one string and nothing else; otherwise None."""
+    required = [p.name for p in spec.parameters if p.required]
+    return required[0] if len(required) == 1 and _is(spec, required[0], "string") else None
 
 
 def _query(text: str, spec: ApiSpec) -> dict[str, Any]:
-    """The arguments of a search for a text; where it takes no text alone, that is its first argument."""
+    """The arguments of a search for a text, by default the first argument."""
     return {text_parameter(spec) or next((p.name for p in spec.parameters), "query"): text}
 
 
@@ -202,7 +201,7 @@ def _is(spec: ApiSpec, parameter: str, kind: str) -> bool:
 
 
 def _passage(item: Any) -> str:
-    """One result as a text to read: of a document its title and text, anything else as JSON."""
+    """One result as text: title and text of a document, JSON for anything else."""
     if isinstance(item, str):
         return item
     if isinstance(item, dict) and isinstance(item.get("text"), str):

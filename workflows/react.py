@@ -1,8 +1,8 @@
-"""ReAct (Yao et al., 2023): thought, action, observation, in turns, until the action is Finish.
+"""ReAct (Yao et al., 2023): thought, action and observation in turns until the action is Finish.
 
-Thought and action come in one reply, which stops before the observation; where a model goes on and invents the
-observation, it is cut there, and the record says so. The paper's limit of ten steps is the grid's `limits: steps`. A
-query API with one parameter is written `Search[Kenya]`, one with several `searchPerson(name="...")`.
+One reply contains thought and action and stops before the observation. If a model invents the observation, the reply is
+cut there and the record says so. The paper's limit of ten steps is the grid's `limits: steps`. A call of an API with
+one parameter is written `Search[Kenya]`, with several `searchPerson(name="...")`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
-    completed,
+    completion_prompt,
     finished,
     prompt,
 )
@@ -33,14 +33,14 @@ STOP = ("\nObservation",)
 
 
 class ReAct(Workflow):
-    """Interleaved reasoning and acting. For a base model all is one text, which ends in "Thought 1:"."""
+    """Interleaved reasoning and acting. A base model gets one text that ends in "Thought 1:"."""
 
     PROMPTS = ("react", "react_thought", "react_finish", "react_unreadable")
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages = opening(question, session)
+        messages = initial_messages(question, session)
         for step in range(1, limits.steps + 1):
             message, action = await self.act(messages, step, session, llm)
             if action is not None and action.name == "Finish":
@@ -52,11 +52,11 @@ class ReAct(Workflow):
     async def act(
         self, messages: Sequence[Message], step: int, session: SessionProtocol, llm: LLMProtocol
     ) -> tuple[Message, ToolCall | None]:
-        """The LLM's thought and action, without any observation that it invents: its message, and the action in it."""
+        """The LLM's next message without an invented observation, and the action in it."""
         start = f"Thought {step}:"
         request = Request(tuple(messages), stop=STOP)
         if not llm.chat:
-            request = Request(completed(messages, start), stop=(*STOP, "\nQuestion:"))
+            request = Request(completion_prompt(messages, start), stop=(*STOP, "\nQuestion:"))
         reply = await llm.generate(request)
         text = reply.text.strip()
         message = reply.message(text if llm.chat or THOUGHT.match(text) else f"{start} {text}")
@@ -64,56 +64,59 @@ class ReAct(Workflow):
 
 
 async def observation_of(action: ToolCall | None, step: int, session: SessionProtocol, llm: LLMProtocol) -> str:
-    """What comes of an action; of none, how one is written."""
+    """The observation of an action; without an action, how to write one."""
     if action is not None:
         return (await session.call(action.name, action.arguments)).observation
-    forms = ", ".join([*(form(spec) for spec in session.specs.values()), "Finish[answer]"])
+    forms = ", ".join([*(call_form(spec) for spec in session.specs.values()), "Finish[answer]"])
     note = prompt(ReAct, "react_unreadable", step=str(step + 1), forms=forms)
     llm.note(note)
     return note
 
 
-def opening(question: TaskInput, session: SessionProtocol) -> list[Message]:
+def initial_messages(question: TaskInput, session: SessionProtocol) -> list[Message]:
     """The messages before the first reply: instructions, demonstrations, the question."""
-    actions = "\n".join(map(described, session.specs.values()))
+    actions = "\n".join(map(api_description, session.specs.values()))
     system = prompt(ReAct, "react", domain=session.description, actions=actions, instruction=question.instruction)
     messages = [Message("system", system)]
-    for shown in question.demonstrations:
-        messages += demonstration(shown, session)
+    for demonstration in question.demonstrations:
+        messages += demonstration_messages(demonstration, session)
     return [*messages, Message("user", question.with_documents(f"Question: {question.text}"))]
 
 
-def demonstration(shown: Demonstration, session: SessionProtocol) -> list[Message]:
+def demonstration_messages(demonstration: Demonstration, session: SessionProtocol) -> list[Message]:
     """A worked example in ReAct's notation, from the calls that its program made."""
-    messages = [Message("user", f"Question: {shown.question}")]
-    for step, call in enumerate(shown.calls, 1):
-        thought = shown.thought(step - 1) or prompt(ReAct, "react_thought", call=call.api or "")
-        action = written(call, session.specs[call.api or ""])
+    messages = [Message("user", f"Question: {demonstration.question}")]
+    for step, call in enumerate(demonstration.calls, 1):
+        thought = demonstration.thought(step - 1) or prompt(ReAct, "react_thought", call=call.api or "")
+        action = format_action(call, session.specs[call.api or ""])
         messages.append(Message("assistant", f"Thought {step}: {thought}\nAction {step}: {action}"))
         messages.append(Message("user", f"Observation {step}: {call.observation or ''}"))
-    last = len(shown.calls) + 1
-    thought = shown.thought(last - 1) or prompt(ReAct, "react_finish")
-    return [*messages, Message("assistant", f"Thought {last}: {thought}\nAction {last}: Finish[{shown.answer}]")]
+    last = len(demonstration.calls) + 1
+    thought = demonstration.thought(last - 1) or prompt(ReAct, "react_finish")
+    return [
+        *messages,
+        Message("assistant", f"Thought {last}: {thought}\nAction {last}: Finish[{demonstration.answer}]"),
+    ]
 
 
-def described(spec: ApiSpec) -> str:
-    """An API in the list of actions: how a call is written, what it does, and its parameters."""
-    lines = [f"- {form(spec)}: {spec.summary} {spec.details}".rstrip().replace("\n", "\n  ")]
+def api_description(spec: ApiSpec) -> str:
+    """An API in the list of actions: its call syntax, summary and parameters."""
+    lines = [f"- {call_form(spec)}: {spec.summary} {spec.details}".rstrip().replace("\n", "\n  ")]
     for p in spec.parameters:
         default = "" if p.required else f", by default {p.signature.rpartition(' = ')[2]}"
         lines.append(f"    {p.name} ({p.expected}{default}): {p.description}".rstrip(": "))
     return "\n".join(lines)
 
 
-def form(spec: ApiSpec) -> str:
-    """How a call of an API is written."""
+def call_form(spec: ApiSpec) -> str:
+    """The call syntax of an API."""
     if len(spec.parameters) == 1:
         return f"{spec.name}[{spec.parameters[0].name}]"
     return f"{spec.name}({', '.join(p.name if p.required else p.name + '?' for p in spec.parameters)})"
 
 
-def written(call: Step, spec: ApiSpec) -> str:
-    """A call that was made, as an action."""
+def format_action(call: Step, spec: ApiSpec) -> str:
+    """A recorded call as an action."""
     arguments = call.arguments or {}
     if len(spec.parameters) == 1 and len(arguments) == 1:
         return f"{spec.name}[{next(iter(arguments.values()))}]"

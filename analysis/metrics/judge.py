@@ -94,10 +94,10 @@ class LLMMetric(Batched):
         return asyncio.run(self._score_all([Case(*row) for row in rows]))
 
     async def _score_all(self, cases: Sequence[Case]) -> list[float]:
-        from r_eval.tasks.llm_client import LLMClient, replies_kept
+        from r_eval.tasks.llm_client import LLMClient, reply_cache
 
         name, settings = _llm_settings(self._llm)
-        with replies_kept(self.name) as replies:
+        with reply_cache(self.name) as replies:
             async with LLMClient(name, replies, settings) as client:
                 return await asyncio.gather(*(self._score_or_none(client.complete, case) for case in cases))
 

@@ -101,12 +101,12 @@ def check_data(path: Path) -> list[Finding]:
 
     target, data = str(path), load(path, format_of(path), samples=0, broken=1)
     todo = "fix it or leave it out"
-    findings = [Finding(target, one.place, "warning", f"a broken record: {one.why}", todo) for one in data.faults]
-    if data.broken > len(findings):
-        text = counted(data.broken, "broken record")
+    findings = [Finding(target, one.place, "warning", f"a broken record: {one.reason}", todo) for one in data.faults]
+    if data.n_broken > len(findings):
+        text = counted(data.n_broken, "broken record")
         findings.append(Finding(target, target, "warning", text, "see the grid's broken:"))
     levels = ", ".join(f"{number:,} {level}" for level, number in data.levels.items())
-    text = f"{counted(data.records, 'record')} of the format '{data.format}': {counted(data.asked, 'question')}"
+    text = f"{counted(data.records, 'record')} of the format '{data.format}': {counted(data.n_questions, 'question')}"
     return [*findings, Finding(target, target, "note", "; ".join([f"{text} ({levels})", *data.counts()]))]
 
 

@@ -95,12 +95,12 @@ def crud(
     from r_eval.analysis import metrics
     from r_eval.environments.corpus.sources import read_documents
     from r_eval.tasks.crud_builder import REPLY_TOKENS, CrudSet, build, write
-    from r_eval.tasks.llm_client import LLMClient, replies_kept
+    from r_eval.tasks.llm_client import LLMClient, reply_cache
 
     where = out or Path(f"crud-{folder.resolve().stem}")
 
     async def make() -> CrudSet:
-        with replies_kept(where.name) as replies:
+        with reply_cache(where.name) as replies:
             async with LLMClient(llm, replies, {"max_tokens": REPLY_TOKENS}) as client:
                 return await build(read_documents(str(folder)), client, metrics.get("token_f1"), language, count, seed)
 
@@ -145,7 +145,7 @@ def extract_triples(
     from r_eval.tasks.graphs.extract import REPLY_TOKENS, Extracted, extract
     from r_eval.tasks.graphs.matching import NameList, default_model, read_names
     from r_eval.tasks.graphs.source import read_triples, write_triples
-    from r_eval.tasks.llm_client import LLMClient, replies_kept
+    from r_eval.tasks.llm_client import LLMClient, reply_cache
 
     facts = [row.triple for row in read_triples(known)] if known is not None else []
     model = embedding or default_model()
@@ -156,7 +156,7 @@ def extract_triples(
     relations = NameList(((name,) for name in sorted({r for _, r, _ in facts})), model) if facts else None
 
     async def read() -> Extracted:
-        with replies_kept(out.stem) as replies:
+        with reply_cache(out.stem) as replies:
             async with LLMClient(llm, replies, {"max_tokens": REPLY_TOKENS}) as client:
                 return await extract(read_documents(str(documents)), client, listed, relations, facts)
 
@@ -185,7 +185,7 @@ def suggest_templates(
     """
     from r_eval.environments.sandbox import Sandbox
     from r_eval.tasks.base import open_environment, task_files
-    from r_eval.tasks.llm_client import LLMClient, replies_kept
+    from r_eval.tasks.llm_client import LLMClient, reply_cache
     from r_eval.tasks.seasons import environment_from
     from r_eval.tasks.suggest import Suggested, suggest
     from r_eval.tasks.templates import read_templates
@@ -200,7 +200,7 @@ def suggest_templates(
         raise UserError(f"no installed task has templates for {environment}: name a file with a few of them in --from")
 
     async def draft() -> Suggested:
-        with Sandbox() as sandbox, replies_kept(out.stem) as stored:
+        with Sandbox() as sandbox, reply_cache(out.stem) as stored:
             async with LLMClient(llm, stored, {"max_tokens": REPLY_TOKENS}) as client:
                 return await suggest(opened, examples, client, sandbox, count, seed)
 

@@ -21,7 +21,7 @@ from r_eval.files import yaml_keys
 from r_eval.isolation import describe, traceback_of
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
-from r_eval.tasks.llm_client import LLMClient, replies_kept
+from r_eval.tasks.llm_client import LLMClient, reply_cache
 from r_eval.tasks.placeholders.world import is_world_file, read_world
 from r_eval.tasks.seasons import Refresher, Season, content_hash, environment_from, write_set
 from r_eval.tasks.templates import Generated, read_templates
@@ -78,7 +78,7 @@ def generate(
     count = count or (len(refresher.questions) if refresher else maker.default_count)
     seed = seed if seed is not None else refresher.seed if refresher else 0
     with Sandbox() as sandbox, _errors_of(file):
-        made = asyncio.run(maker.make(sandbox, count + (len(refresher.asked) if refresher else 0), seed))
+        made = asyncio.run(maker.make(sandbox, count + (len(refresher.earlier_questions) if refresher else 0), seed))
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
         if not questions:
@@ -100,7 +100,7 @@ def generate(
             season = refresher.next_season(season, folder)
             repeated = len(made.questions) - len(refresher.new(made.questions))
             print_lines([f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}"])
-            print_lines(refresher.lost)
+            print_lines(refresher.missing)
     write_set(questions, out, season, private, seed)
     print_lines([f"{out}: {summary}"])
     if len(questions) < count:
@@ -157,7 +157,7 @@ def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) ->
     name, source = source_of(file, path.parent, environment)
 
     async def make(sandbox: Sandbox, count: int, seed: int) -> Generated:
-        with replies_kept(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
+        with reply_cache(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
             return await from_graph(file, source, sandbox, count, seed, metrics.get("token_f1"), replies)
 
     count = (file.graph.per_type or 0) * len(file.graph.types) or COUNT
@@ -200,23 +200,24 @@ async def _reworded(questions: Sequence[Question], made: Generated, llm: str, na
     """The questions as an LLM rewords them, and a note on those that stay as they were."""
     from r_eval.tasks.paraphrase import paraphrase
 
-    with replies_kept(name) as replies:
+    with reply_cache(name) as replies:
         async with LLMClient(llm, replies) as client:
-            done = await paraphrase(questions, made.shown, client)
-    return done.questions, f"; not reworded: {', '.join(f'{n} {reason}' for reason, n in done.kept.items()) or 'none'}"
+            done = await paraphrase(questions, made.slot_values, client)
+    reasons = ", ".join(f"{number} {reason}" for reason, number in done.unchanged.items()) or "none"
+    return done.questions, f"; not reworded: {reasons}"
 
 
 def _write_records(world: Path, count: int | None, seed: int | None, out: Path) -> None:
     """Write the records with placeholders of a world, `count` at most of each sub-task."""
-    from r_eval.tasks.placeholders.making import lines, made, write_documents
+    from r_eval.tasks.placeholders.making import lines, make_records, write_documents
 
     read, document, note = read_world(world), None, ""
     if read.placeholders.llm is not None:
-        with replies_kept(world.stem) as replies:
+        with reply_cache(world.stem) as replies:
             texts, failed = asyncio.run(write_documents(read, read.placeholders.llm, replies, count, seed))
         document = texts.__getitem__
         note = "; not written by the LLM: " + ", ".join(f"{n} {why}" for why, n in failed.items()) if failed else ""
-    records = made(read, count, seed, document)
+    records = make_records(read, count, seed, document)
     if not records:
         raise UserError(f"{world}: it asks for no records, or its kinds lack the values that they need")
     out.parent.mkdir(parents=True, exist_ok=True)

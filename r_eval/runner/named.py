@@ -182,7 +182,8 @@ def _data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping
         **({} if entry.broken is None else {"broken": entry.broken}),
     )
     home = {"home": own.environment} if own and "environment" in changes and not entry.demonstrations else {}
-    facts = {key: getattr(data, key) for key in ("format", "records", "asked", "broken", "left_out", "version")}
+    facts: dict[str, Any] = {"format": data.format, "records": data.records, "asked": data.n_questions}
+    facts |= {"broken": data.n_broken, "left_out": data.skipped, "version": data.version}
     found = {"questions": data.questions, "demonstrations": demonstrations, "data": facts, "notes": data.notes()}
     return dataclasses.replace(own or custom(entry.task, (), "", demonstrations), **{**changes, **home, **found})
 

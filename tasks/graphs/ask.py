@@ -1,7 +1,7 @@
-"""What can be asked of a subgraph: from which entities one starts, along which relations, and where one arrives.
+"""Question plans for a subgraph: start entities, relations to follow, and answers.
 
-A path is how the answer is found, and so gives the words (`wording`), the gold program and the check that the question
-has no other answer.
+A path leads to the answer and determines the wording (`wording`), the gold program and the check that the answer is
+unique.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from r_eval.tasks.graphs.graph import Graph, Subgraph, number
 from r_eval.tasks.graphs.graph_file import RelationWords
 
 MOST_ANSWERS = 50
-"""Answers that one question may have: nobody lists all that a hub is linked to."""
+"""Maximum number of answers of a question, which excludes hubs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hop:
-    """One step along a relation: forward from the subject to its objects, else from the object to its subjects."""
+    """One step along a relation: forward from subject to objects, otherwise from object to subjects."""
 
     relation: str
     forward: bool
@@ -27,13 +27,13 @@ class Hop:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Path:
-    """A way from an entity that the question names."""
+    """A path from an entity that the question names."""
 
     start: str
     hops: tuple[Hop, ...]
 
     def ends(self, graph: Graph) -> set[str]:
-        """Where it leads."""
+        """The entities at its end."""
         nodes = {self.start}
         for hop in self.hops:
             nodes = {end for node in nodes for end in graph.links(node, hop.forward).get(hop.relation, ())}
@@ -42,13 +42,13 @@ class Path:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QuestionPlan:
-    """A question before it has words.
+    """A question before its wording.
 
     Attributes:
-        paths: Of a conditional question, both lead to the answer; of a comparison, to the numbers of two entities.
-        answers: The answer; of a set, all its members.
-        bridge: An entity between, that must not be named.
-        larger: Of a comparison, which number is asked for.
+        paths: For a conditional question, two paths to the answer; for a comparison, to the numbers of two entities.
+        answers: The answer, or all members of a set.
+        bridge: An intermediate entity that must not be named.
+        larger: For a comparison, whether the larger number is asked for.
     """
 
     subgraph: Subgraph
@@ -58,28 +58,27 @@ class QuestionPlan:
     larger: bool = True
 
     @property
-    def named(self) -> tuple[str, ...]:
+    def entities(self) -> tuple[str, ...]:
         """The entities that the question names."""
         return tuple(path.start for path in self.paths)
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """What an observation must hold: the answer, the bridge, the numbers that are compared."""
+        """Texts that observations must contain: the answer, the bridge, the compared numbers."""
         if self.subgraph.type == "comparison":
             return tuple(dict.fromkeys(o for _, _, o in self.subgraph.triples))
         return (self.bridge, *self.answers) if self.bridge else self.answers
 
     @property
     def key(self) -> str:
-        """Tells it from all others."""
+        """A unique key."""
         steps = [(path.start, *((hop.relation, hop.forward) for hop in path.hops)) for path in self.paths]
         return repr((self.subgraph.type, steps, self.larger))
 
     def rejection_reason(self, graph: Graph) -> str | None:
-        """Why the graph has no one answer to the question; None where it has.
+        """Why the question has no unique answer in the graph; None if it has one.
 
-        The rules of sampling see to most of it. They do not say that a named entity leads to one bridge only, nor that
-        a number is the only one.
+        The sampling rules ensure most of this, but not that a named entity has one bridge or one number only.
         """
         if len(self.answers) > MOST_ANSWERS:
             return f"more than {MOST_ANSWERS} answers"
@@ -95,7 +94,7 @@ class QuestionPlan:
 
 
 def plans(subgraph: Subgraph) -> list[QuestionPlan]:
-    """Every way to ask for it."""
+    """All question plans for a subgraph."""
     if subgraph.type == "simple":
         ((subject, relation, object_),) = subgraph.triples
         ways = ((subject, True, object_), (object_, False, subject))
@@ -108,7 +107,7 @@ def plans(subgraph: Subgraph) -> list[QuestionPlan]:
         values = {s: number(o) or 0.0 for s, _, o in subgraph.triples}
         low, high = sorted(values, key=lambda name: values[name])
         return [QuestionPlan(subgraph, paths, (high,)), QuestionPlan(subgraph, paths, (low,), larger=False)]
-    # Both ends of a pair, each with the way from it to the shared entity.
+    # Both ends of a pair, each with the hop from it to the shared entity.
     (end, hop), (end1, hop1) = (
         (end, Hop(relation, subject == end))
         for (subject, relation, _), end in zip(subgraph.triples, subgraph.ends, strict=True)
@@ -123,9 +122,9 @@ def plans(subgraph: Subgraph) -> list[QuestionPlan]:
 
 
 def gold_program(plan: QuestionPlan, program: str, words: Mapping[str, RelationWords]) -> str | None:
-    """The program that answers, put together from the graph file's own one, which follows one relation.
+    """The gold program, composed of the graph file's program, which follows one relation.
 
-    None where a relation has no phrase for it.
+    None if a relation has no phrase for it.
     """
     parts = [code for path in plan.paths if (code := _path_code(path, program, words)) is not None]
     if len(parts) < len(plan.paths):
@@ -137,18 +136,24 @@ def gold_program(plan: QuestionPlan, program: str, words: Mapping[str, RelationW
         return f"{code}answer = [value for value in first if value in second]\n"
     sign = ">" if plan.larger else "<"
     one, two = (f'float(str({name}[0]).replace(",", "").replace("−", "-"))' for name in ("first", "second"))
-    return f"{code}answer = {plan.named[0]!r} if {one} {sign} {two} else {plan.named[1]!r}\n"
+    return f"{code}answer = {plan.entities[0]!r} if {one} {sign} {two} else {plan.entities[1]!r}\n"
 
 
 def _path_code(path: Path, program: str, words: Mapping[str, RelationWords]) -> str | None:
-    """Lines that leave the ends of a path in `answer`."""
+    """Code that assigns the ends of a path to `answer`."""
     code, entity = "", repr(path.start)
     for hop in path.hops:
-        own = words.get(hop.relation)
-        phrase = None if own is None else own.program.forward if hop.forward else own.program.backward
+        words_of_hop = words.get(hop.relation)
+        phrase = (
+            None
+            if words_of_hop is None
+            else words_of_hop.program.forward
+            if hop.forward
+            else words_of_hop.program.backward
+        )
         if phrase is None:
             return None
-        # the entity last: a name that holds "{phrase}" stays as it is
+        # the entity last, so that "{phrase}" in a name stays as it is
         step = program.replace("{phrase}", phrase).replace("{entity}", entity).strip() + "\n"
         if not code:
             code, entity = step, "bridge"

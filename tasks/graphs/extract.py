@@ -1,7 +1,7 @@
-"""An LLM reads triples out of documents; names become those of reference lists, and what is known already is left out.
+"""Extracts triples from documents with an LLM, maps names to reference lists and drops known triples.
 
-A name that a list spells the same, but for case, width and spaces, needs no decision. For any other, as in DRAGON, the
-LLM sees the text and the five listed names that are nearest to it, and picks one or none; see `matching`.
+A name that equals a listed one, ignoring case, width and spaces, is mapped directly. For any other, as in DRAGON, the
+LLM sees the text and the five nearest listed names and chooses one or none; see `matching`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from r_eval.tasks.llm_client import LLMClient, prompt
 from r_eval.tasks.questions import folded
 
 CHUNK = 3000
-"""Characters of a document that are read at once."""
+"""Maximum characters of a document part."""
 REPLY_TOKENS = 2000
-"""What an LLM needs to list the facts of so long a text."""
+"""Tokens that an LLM needs to list the facts of one part."""
 LONGEST_NAME = 200
 AT_ONCE = 256
-"""Parts of documents that are worked on together."""
+"""Parts of documents that are processed together."""
 MOST_NAMES = 100
-"""Members of a list that stands for one side of triples."""
+"""Maximum members of a list in place of a subject, relation or object."""
 KEYS = ("subject", "relation", "object")
 _BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s*")
-"""Where a text may be split: paragraphs, lines, sentences."""
+"""Where a text may be split: at paragraphs, lines and sentences."""
 
 
 @dataclasses.dataclass
 class Extracted:
-    """Triples with their documents, and how many were dropped for which reason."""
+    """Triples with their documents, and the number dropped by reason."""
 
     rows: list[Row] = dataclasses.field(default_factory=list)
     dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
@@ -52,24 +52,24 @@ async def extract(
     relations: NameList | None = None,
     known: Iterable[Triple] = (),
 ) -> Extracted:
-    """Triples of documents, in their order; each once a document.
+    """The triples of documents in order, without duplicates per document.
 
     Args:
-        names, relations: Reference lists; None leaves names as they are read.
-        known: Facts that are no news, in the lists' names.
+        names, relations: Reference lists; None leaves names unchanged.
+        known: Triples to drop, with names from the lists.
 
     Raises:
         UserError: The LLM failed.
     """
     parts = ((document.id, part) for document in documents for part in chunks(document.text, CHUNK))
-    found = Extracted()
-    old = {_folded(triple) for triple in known}
+    result = Extracted()
+    known_triples = {_folded(triple) for triple in known}
     seen: set[tuple[str, Triple]] = set()
 
     async def read(part: str) -> list[Triple]:
-        """The triples of a part, in the lists' names."""
+        """The triples of a part, with names from the lists."""
         reply = await client.complete(prompt(f"extract.{recognised(part)}", text=part))
-        raw = triples_in(reply, found.dropped)
+        raw = triples_in(reply, result.dropped)
         entities = [name for subject, _, object_ in raw for name in (subject, object_)]
         as_entity = await match(entities, names, part, client)
         as_relation = await match([relation for _, relation, _ in raw], relations, part, client)
@@ -79,17 +79,17 @@ async def extract(
         replies = await asyncio.gather(*(read(part) for _, part in block))
         for (key, _), triples in zip(block, replies, strict=True):
             for triple in triples:
-                same = _folded(triple)
-                if same[0] == same[2]:
-                    found.dropped["subject is object"] += 1
-                elif same in old:
-                    found.dropped["known"] += 1
-                elif (key, same) in seen:
-                    found.dropped["duplicate"] += 1
+                key_triple = _folded(triple)
+                if key_triple[0] == key_triple[2]:
+                    result.dropped["subject is object"] += 1
+                elif key_triple in known_triples:
+                    result.dropped["known"] += 1
+                elif (key, key_triple) in seen:
+                    result.dropped["duplicate"] += 1
                 else:
-                    seen.add((key, same))
-                    found.rows.append(Row(triple, key))
-    return found
+                    seen.add((key, key_triple))
+                    result.rows.append(Row(triple, key))
+    return result
 
 
 def _folded(triple: Triple) -> Triple:
@@ -98,7 +98,7 @@ def _folded(triple: Triple) -> Triple:
 
 
 def chunks(text: str, longest: int) -> list[str]:
-    """A text in parts of at most so many characters, split at the end of a sentence where there is one."""
+    """Split a text into parts of limited length, at the end of a sentence if possible."""
     parts: list[str] = []
     while len(text) > longest:
         ends = [match.end() for match in _BREAK.finditer(text[:longest])]
@@ -109,12 +109,12 @@ def chunks(text: str, longest: int) -> list[str]:
 
 
 def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
-    """The triples in a reply: objects with the three keys, or lists of three; lists in them stand for their members.
+    """The triples in a reply: objects with the three keys, or lists of three; nested lists stand for their members.
 
     Args:
-        dropped: Counts replies without any JSON, and what in them is no triple.
+        dropped: Counts replies without JSON and invalid triples.
     """
-    values = [found.value for found in json_values(reply)]
+    values = [match.value for match in json_values(reply)]
     if not values:
         dropped["reply without triples"] += 1
     return [triple for value in values for triple in _triples(value, dropped)]
@@ -123,12 +123,12 @@ def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
 def _triples(value: Any, dropped: collections.Counter[str]) -> Iterator[Triple]:
     if isinstance(value, dict) and value and not value.keys() & set(KEYS):
         value = list(value.values())
-    if isinstance(value, list) and not (len(value) == len(KEYS) and all(isinstance(one, str) for one in value[:2])):
+    if isinstance(value, list) and not (len(value) == len(KEYS) and all(isinstance(item, str) for item in value[:2])):
         for item in value:
             yield from _triples(item, dropped)
         return
     parts = map(value.get, KEYS) if isinstance(value, dict) else value if isinstance(value, list) else ()
-    sides = [_names(one) for one in parts]
+    sides = [_names(item) for item in parts]
     if len(sides) == len(KEYS) and all(sides):
         subjects, relations, objects = sides
         yield from product(subjects, relations, objects)
@@ -137,13 +137,13 @@ def _triples(value: Any, dropped: collections.Counter[str]) -> Iterator[Triple]:
 
 
 def _names(value: Any) -> list[str]:
-    """The names that a value holds; none where one of them is no name."""
+    """The names in a value; none if one of them is invalid."""
     names = [_name(part) for part in (value if isinstance(value, list) else [value])[:MOST_NAMES]]
     return names if all(names) else []
 
 
 def _name(value: Any) -> str:
-    """A text or number as a name: on one line, whole numbers without a fraction; "" where it is none."""
+    """A text or number as a one-line name, whole numbers without a fraction; "" if it is invalid."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):

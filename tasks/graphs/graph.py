@@ -1,6 +1,6 @@
-"""A graph of facts, and the subgraphs of it that make a question with one answer: DRAGON's five types.
+"""A graph of facts and its subgraphs that yield a question with one answer: DRAGON's five types.
 
-Pairs of triples share an entity x in one of three shapes, have different relations and different far ends:
+The triples of a pair share an entity x in one of three shapes and have different relations and different far ends:
 
 - S: (x, r, o) and (x, r1, o1);
 - O: (s, r, x) and (s1, r1, x);
@@ -14,7 +14,7 @@ Pairs of triples share an entity x in one of three shapes, have different relati
 | multi-hop | a pair | x has one pair of ends under the two relations |
 | comparison | (s, r, n) and (s1, r, n1) | the subjects differ, n and n1 are numbers |
 
-Two subgraphs of one type that hold the same names and relations count as one.
+Two subgraphs of one type with the same names and relations count as one.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Triple = tuple[str, str, str]
 
 TYPES = ("simple", "set", "multi-hop", "conditional", "comparison")
 MOST = 10_000
-"""Candidates that are tried of one relation or shared entity: a node with a million edges has too many pairs."""
+"""Maximum candidates per relation or shared entity: a node with a million edges has too many pairs."""
 NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 
 
 def number(text: str) -> float | None:
-    """The number that a name is, with or without commas between thousands; None where it is none.
+    """A name as a number, with or without thousands separators; None if it is not a number.
 
     >>> number("1,234"), number("14 March 1879")
     (1234.0, None)
@@ -48,9 +48,9 @@ def number(text: str) -> float | None:
 
 
 class Graph:
-    """Triples as edges of a `networkx.MultiDiGraph`, whose keys are the relations.
+    """Triples as edges of a `networkx.MultiDiGraph` whose keys are the relations.
 
-    Triples whose subject is their object are left out: they ask nothing. The order of the triples changes nothing.
+    Triples whose subject equals their object are left out. The order of the triples does not matter.
     """
 
     def __init__(self, triples: Iterable[Triple]) -> None:
@@ -70,30 +70,30 @@ class Graph:
     @functools.cached_property
     def by_relation(self) -> dict[str, list[tuple[str, str]]]:
         """The subject and object of every triple, by relation; relations are sorted."""
-        found = collections.defaultdict(list)
+        by_relation = collections.defaultdict(list)
         for subject, object_, relation in self._graph.edges(keys=True):
-            found[relation].append((subject, object_))
-        return dict(sorted(found.items()))
+            by_relation[relation].append((subject, object_))
+        return dict(sorted(by_relation.items()))
 
     def links(self, node: str, forward: bool) -> Mapping[str, Sequence[str]]:
-        """By relation, the sorted objects that a node has as a subject; not `forward`, the subjects it is object of."""
+        """By relation, the sorted objects of a node, or with `forward` false the subjects that have it as object."""
         if (node, forward) not in self._links:
-            found = collections.defaultdict(list)
+            by_relation = collections.defaultdict(list)
             edges = self._graph.out_edges if forward else self._graph.in_edges
             for subject, object_, relation in edges(node, keys=True):
-                found[relation].append(object_ if forward else subject)
-            self._links[node, forward] = {relation: sorted(ends) for relation, ends in sorted(found.items())}
+                by_relation[relation].append(object_ if forward else subject)
+            self._links[node, forward] = {relation: sorted(ends) for relation, ends in sorted(by_relation.items())}
         return self._links[node, forward]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subgraph:
-    """What a question is made of.
+    """The subgraph of a question.
 
     Attributes:
-        shape: Of a pair: S, O or B. Of a set: S where the objects are many, O where the subjects are.
-        shared: The entity that all triples hold; empty for simple and comparison.
-        ends: The other entities, of each triple in turn; subject and object of a simple one, the subjects compared.
+        shape: For a pair: S, O or B. For a set: S with several objects, O with several subjects.
+        shared: The entity in all triples; empty for simple and comparison.
+        ends: The other entity of each triple; for simple its subject and object, for comparison the subjects.
     """
 
     type: str
@@ -110,13 +110,12 @@ class Subgraph:
 
 
 def sample(graph: Graph, type: str, seed: int, relations: Collection[str] | None = None) -> Iterator[Subgraph]:
-    """Subgraphs of a type, in the order that the seed gives them, each once.
+    """Distinct subgraphs of a type in a seeded order.
 
-    Every shared entity (or relation, where nothing is shared) has its turn before one has a second, so that hubs do not
-    fill the sample.
+    Shared entities (or relations, if nothing is shared) take turns, so that hubs do not fill the sample.
 
     Args:
-        relations: Only subgraphs of these relations; uniqueness is judged over the whole graph all the same.
+        relations: Only subgraphs of these relations; uniqueness still refers to the whole graph.
     """
     chance = random.Random(f"{seed}/{type}")
     allowed = set(graph.by_relation) if relations is None else set(relations)
@@ -125,21 +124,21 @@ def sample(graph: Graph, type: str, seed: int, relations: Collection[str] | None
     turns = collections.deque(streams)
     seen: set[frozenset[tuple[str, str]]] = set()
     while turns:
-        found = next(turns[0], None)
-        if found is None:
+        subgraph = next(turns[0], None)
+        if subgraph is None:
             turns.popleft()
             continue
         turns.rotate(-1)
-        if found.ids not in seen:
-            seen.add(found.ids)
-            yield found
+        if subgraph.ids not in seen:
+            seen.add(subgraph.ids)
+            yield subgraph
 
 
 Stream = Callable[[random.Random], Iterator[Subgraph]]
-"""The subgraphs of one relation or shared entity, in the order that chance gives them."""
+"""The subgraphs of one relation or shared entity in random order."""
 
 
-def _drawn(size: int, chance: random.Random) -> list[int]:
+def _random_indices(size: int, chance: random.Random) -> list[int]:
     return chance.sample(range(size), min(size, MOST))
 
 
@@ -162,14 +161,14 @@ def _sets(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
             triples = tuple(_triple(node, relation, end, forward) for end in ends)
             yield Subgraph("set", triples, tuple(ends), node, "S" if forward else "O")
 
-    known = [relation for relation in graph.by_relation if relation in allowed]
-    return (functools.partial(stream, relation, forward) for relation in known for forward in (True, False))
+    relations = [relation for relation in graph.by_relation if relation in allowed]
+    return (functools.partial(stream, relation, forward) for relation in relations for forward in (True, False))
 
 
 def _comparisons(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
     def stream(relation: str, chance: random.Random) -> Iterator[Subgraph]:
         numeric = [pair for pair in graph.by_relation[relation] if number(pair[1]) is not None]
-        for index in _drawn(len(numeric) ** 2, chance):
+        for index in _random_indices(len(numeric) ** 2, chance):
             at, at1 = divmod(index, len(numeric))
             (subject, object_), (subject1, object1) = numeric[at], numeric[at1]
             if at < at1 and subject != subject1:
@@ -182,7 +181,7 @@ def _comparisons(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
 def _pairs(type: str, graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
     def edges(node: str, forward: bool) -> list[tuple[str, str]]:
         links = graph.links(node, forward).items()
-        # a relation with three ends never leaves one pair of them
+        # a relation with three ends never has a unique pair
         fitting = [(r, ends) for r, ends in links if r in allowed and (type != "multi-hop" or len(ends) < 3)]
         return [(relation, end) for relation, ends in fitting for end in ends]
 
@@ -191,7 +190,7 @@ def _pairs(type: str, graph: Graph, allowed: Collection[str]) -> Iterator[Stream
         first, second = edges(node, forward), edges(node, forward1)
         if len({relation for relation, _ in (*first, *second)}) < 2:
             return
-        for index in _drawn(len(first) * len(second), chance):
+        for index in _random_indices(len(first) * len(second), chance):
             (relation, end), (relation1, end1) = first[index // len(second)], second[index % len(second)]
             if relation == relation1 or end == end1 or (forward is forward1 and relation > relation1):
                 continue

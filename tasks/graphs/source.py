@@ -1,8 +1,8 @@
-"""Where the triples of a graph file come from: an environment, or a file of triples with documents.
+"""The source of a graph file's triples: an environment, or a file of triples with documents.
 
-A file of triples is tab-separated, with a header line of column names. The columns `subject`, `relation` and `object`
-are required; `document` names where the triple was read, and there may be others. One triple may take several lines,
-one for each document.
+A file of triples is tab-separated with a header. The columns `subject`, `relation` and `object` are required;
+`document` is the id of the triple's document, and other columns are ignored. A triple may have several lines, one per
+document.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ COLUMNS = ("subject", "relation", "object", "document")
 
 
 class Row(NamedTuple):
-    """A line of a file of triples; `document` is an id, empty where it is not known."""
+    """A line of a file of triples; `document` is an id, or empty if unknown."""
 
     triple: Triple
     document: str = ""
 
 
 def read_triples(path: Path) -> Iterator[Row]:
-    """The lines of a file, one after another.
+    """The lines of a file of triples.
 
     Raises:
-        UserError: It is not there, lacks a column, or a line is wrong; names the line.
+        UserError: The file does not exist, lacks a column, or a line is wrong; names the line.
     """
-    first, *rest = read_text(path, "file of triples").split("\n")
-    header = first.rstrip("\r").split("\t")
+    heading, *rest = read_text(path, "file of triples").split("\n")
+    header = heading.rstrip("\r").split("\t")
     missing = [name for name in COLUMNS[:3] if name not in header]
     if missing:
         raise UserError(
@@ -60,7 +60,7 @@ def read_triples(path: Path) -> Iterator[Row]:
 
 
 def write_triples(path: Path, rows: Iterable[Row]) -> None:
-    """Write a file of triples; what would break a line becomes a space."""
+    """Write a file of triples; line breaks and tabs in names become spaces."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("\t".join(COLUMNS) + "\n")
@@ -70,13 +70,13 @@ def write_triples(path: Path, rows: Iterable[Row]) -> None:
 
 
 class TripleFile(Environment):
-    """Triples of a file. It has no query APIs: questions over it come with their documents.
+    """The triples of a file, without query APIs: questions over it have documents as context.
 
     Attributes:
-        origins: Ids of the documents that say a triple.
+        origins: Ids of the documents that state a triple.
 
     Raises:
-        UserError: The file is wrong.
+        UserError: The file is invalid.
     """
 
     def __init__(self, path: Path) -> None:
@@ -93,56 +93,56 @@ class TripleFile(Environment):
         yield from sorted(self.origins)
 
 
-class Source:
-    """A graph, and what it was made from.
+class TripleSource:
+    """A graph and its origin.
 
     Args:
-        environment: Over which programs run; offers the triples.
-        name: The environment's, for messages.
-        documents: The texts that say the triples of a `TripleFile`.
-        searched: Whether the documents are a corpus, so that questions name them and come without.
+        environment: Provides the triples; gold programs run over it.
+        name: Name of the environment for messages.
+        documents: The texts that state the triples of a `TripleFile`.
+        is_corpus: Whether the documents are a corpus to search rather than context of the questions.
 
     Attributes:
-        documents: By id.
+        documents: Documents by id.
 
     Raises:
         UserError: There are no triples, or a document cannot be read.
     """
 
     def __init__(
-        self, environment: Environment, name: str, documents: Path | None = None, searched: bool = False
+        self, environment: Environment, name: str, documents: Path | None = None, is_corpus: bool = False
     ) -> None:
-        self.environment, self.searched, self.graph = environment, searched, Graph(environment.triples())
+        self.environment, self.is_corpus, self.graph = environment, is_corpus, Graph(environment.triples())
         if not len(self.graph):
             raise UserError(f"'{name}' offers no triples, of which graph questions are made")
-        found = read_documents(str(documents)) if documents is not None else ()
-        self.documents = {one.id: Document(title=one.title or one.id, text=one.text) for one in found}
+        sources = read_documents(str(documents)) if documents is not None else ()
+        self.documents = {source.id: Document(title=source.title or source.id, text=source.text) for source in sources}
         self._origins = environment.origins if isinstance(environment, TripleFile) else {}
 
     def is_documented(self, subgraph: Subgraph) -> bool:
-        """Whether documents say all of a subgraph's triples; where there are no documents, nothing needs to."""
+        """Whether documents state all triples of a subgraph; always true without documents."""
         return not self.documents or all(
             any(key in self.documents for key in self._origins.get(triple, ())) for triple in subgraph.triples
         )
 
     def texts(self, subgraph: Subgraph) -> dict[str, Document]:
-        """The documents that say a subgraph's triples, by id."""
+        """The documents that state a subgraph's triples, by id."""
         keys = dict.fromkeys(key for triple in subgraph.triples for key in self._origins.get(triple, ()))
         return {key: self.documents[key] for key in keys if key in self.documents}
 
 
-def source_of(file: GraphFile, folder: Path, environment: str | None = None) -> tuple[str, Source]:
-    """What a graph file's questions come from, with the environment's name: "" of a file of triples.
+def source_of(file: GraphFile, folder: Path, environment: str | None = None) -> tuple[str, TripleSource]:
+    """The source of a graph file, with the environment's name, which is "" for a file of triples.
 
     Args:
-        folder: The graph file's own.
-        environment: In place of the one that the file names.
+        folder: Folder of the graph file.
+        environment: Replaces the environment of the file.
 
     Raises:
         UserError: The environment or a file cannot be read, or there are no triples.
     """
     if file.triples is None:
         name = environment or located(file.environment or "", folder)
-        return name, Source(open_environment(name), name)
+        return name, TripleSource(open_environment(name), name)
     documents = file.documents or file.corpus
-    return "", Source(TripleFile(file.triples), file.triples.name, documents, bool(file.corpus))
+    return "", TripleSource(TripleFile(file.triples), file.triples.name, documents, bool(file.corpus))

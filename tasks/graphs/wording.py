@@ -1,4 +1,4 @@
-"""A question's text: from the words of its relations, or by an LLM. The answer is always the graph's."""
+"""Words a question, from the words of its relations or by an LLM. The answer is always the graph's."""
 
 from __future__ import annotations
 
@@ -19,52 +19,52 @@ LONGEST = 400
 
 
 def word(plan: QuestionPlan, words: Mapping[str, RelationWords], frames: Frames) -> str | None:
-    """The question in a file's own words; None where a relation lacks those that it takes."""
+    """The question in the words of a file; None if a relation lacks the required words."""
     hops = [hop for path in plan.paths for hop in path.hops]
     if any(hop.relation not in words for hop in hops):
         return None
-    own = words[hops[-1].relation]
+    phrases = words[hops[-1].relation]
     if plan.subgraph.type == "comparison":
-        text = (own.larger if plan.larger else own.smaller) if hops[0].relation == hops[1].relation else None
-        first, second = plan.named
+        text = (phrases.larger if plan.larger else phrases.smaller) if hops[0].relation == hops[1].relation else None
+        first, second = plan.entities
         return None if text is None else text.format(first=first, second=second)
     if plan.subgraph.type == "conditional":
-        found = [_description(hop, path.start, words) for hop, path in zip(hops, plan.paths, strict=True)]
-        if found[0] is None or found[1] is None:
+        clauses = [_description(hop, path.start, words) for hop, path in zip(hops, plan.paths, strict=True)]
+        if clauses[0] is None or clauses[1] is None:
             return None
-        return frames.conditional.format(kind=found[0][0], first=found[0][1], second=found[1][1])
-    name = plan.named[0]
+        return frames.conditional.format(kind=clauses[0][0], first=clauses[0][1], second=clauses[1][1])
+    name = plan.entities[0]
     for hop in hops[:-1]:
-        described = _description(hop, name, words)
-        if described is None:
+        clause = _description(hop, name, words)
+        if clause is None:
             return None
-        name = frames.bridge.format(kind=described[0], clause=described[1])
+        name = frames.bridge.format(kind=clause[0], clause=clause[1])
     last = hops[-1]
-    one, several = (own.forward, own.forward_all) if last.forward else (own.backward, own.backward_all)
+    one, several = (phrases.forward, phrases.forward_all) if last.forward else (phrases.backward, phrases.backward_all)
     text = (several or one) if plan.subgraph.type == "set" else one
     return None if text is None else text.format(**{_slot(last): name})
 
 
 def _description(hop: Hop, name: str, words: Mapping[str, RelationWords]) -> tuple[str, str] | None:
-    """The kind of thing that a hop from a name leads to, and the clause that describes it."""
-    own = words[hop.relation]
-    found = own.object if hop.forward else own.subject
-    return None if found is None else (found.kind, found.clause.format(**{_slot(hop): name}))
+    """The kind of thing at the end of a hop from a name, and the clause that describes it."""
+    phrases = words[hop.relation]
+    noun = phrases.object if hop.forward else phrases.subject
+    return None if noun is None else (noun.kind, noun.clause.format(**{_slot(hop): name}))
 
 
 def _slot(hop: Hop) -> str:
-    """The end of the relation that is known before a hop."""
+    """The known end of a hop's relation."""
     return "subject" if hop.forward else "object"
 
 
 async def word_by_llm(plan: QuestionPlan, client: LLMClient) -> str | None:
-    """The question that an LLM wrote, in the language of the facts; None where its reply holds none."""
+    """The question of an LLM in the language of the facts; None if its reply contains none."""
     parts = prompt_parts("word", recognised(facts(plan)))
     type = plan.subgraph.type
     kind = ("larger" if plan.larger else "smaller") if type == "comparison" else type
     text = Template(parts["prompt"]).substitute(
         facts=facts(plan),
-        named="; ".join(plan.named),
+        named="; ".join(plan.entities),
         answer="; ".join(plan.answers),
         hidden=Template(parts["hidden"]).substitute(bridge=plan.bridge) if plan.bridge else "",
         kind=parts["kinds"][kind],
@@ -74,18 +74,18 @@ async def word_by_llm(plan: QuestionPlan, client: LLMClient) -> str | None:
 
 @functools.cache
 def prompt_parts(name: str, language: str) -> dict[str, Any]:
-    """The parts of a prompt that is a YAML file, in a language."""
+    """The parts of a YAML prompt in a language."""
     parts: dict[str, Any] = yaml.safe_load(prompt_file(f"{name}.{language}.yaml"))
     return parts
 
 
 def facts(plan: QuestionPlan) -> str:
-    """The triples, one a line."""
+    """The triples, one per line."""
     return "\n".join(f"({s} | {r} | {o})" for s, r, o in plan.subgraph.triples)
 
 
 def question_in(reply: str) -> str | None:
-    """The question in a reply: under the key "question", in the first of several objects; else a lone line with "?"."""
+    """The question in a reply: under the key "question" of the first object that has it, or a single line with "?"."""
     for value in objects_in(reply):
         if isinstance(value.get("question"), str):
             return one_line(value["question"], LONGEST)

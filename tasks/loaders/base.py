@@ -1,6 +1,6 @@
-"""What a format is: how the records of a published dataset become questions.
+"""Formats: how the records of a published dataset become questions.
 
-A format is a function `read(source, settings, size, seed)` that yields questions, and what came of the other records.
+A format is a function `read(source, settings, size, seed)` that yields questions and the outcomes of other records.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from r_eval.records import Level, Question
-from r_eval.tasks.files import complaint
-from r_eval.tasks.loaders.reading import Fault, Record, records
+from r_eval.tasks.files import validation_message
+from r_eval.tasks.loaders.reading import DataRecord, RecordError, records
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Records that are sound but make no question: an unanswerable one, say."""
+class Skipped:
+    """Valid records without a question, such as unanswerable ones."""
 
-    why: str
+    reason: str
     number: int = 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Remark:
-    """Something odd about a record that is asked all the same."""
+class RecordWarning:
+    """A warning about a record that is still used."""
 
-    what: str
+    message: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Read:
-    """Records read, where not each makes one question; and a hash of all of them, where only a sample was made."""
+    """Number of records, if not each has one question, and their hash, if only a sample is built."""
 
     records: int
     version: str = ""
 
 
-class Broken(ValueError):
-    """A record is not what the format says; the message says why."""
+class InvalidRecord(ValueError):
+    """A record violates the format; the message says how."""
 
 
-Item = Question | Fault | LeftOut | Remark | Read
+Item = Question | RecordError | Skipped | RecordWarning | Read
 
 
 class Settings(BaseModel):
-    """What can be set for a format."""
+    """The settings of a format."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,23 +61,23 @@ class Settings(BaseModel):
 Keys = frozenset[str]
 Reader = Callable[[str, Any, int | None, int], Iterator[Item]]
 Raw = dict[str, Any]
-"""A record as it is published; what no format names is passed over."""
-Maker = Callable[[Raw], Question | LeftOut]
-"""Makes the question of a record; raises `Broken`, or stumbles over what is not there or of another type."""
+"""A published record; keys that the format does not name are ignored."""
+Maker = Callable[[Raw], Question | Skipped]
+"""Builds the question of a record; raises `InvalidRecord`, or KeyError or TypeError for missing or mistyped parts."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """The form of a published dataset.
+    """The format of a published dataset.
 
     Attributes:
-        name: As a grid names it.
-        expects: What a file holds, for the message about one that does not.
-        read: Everything in a data set, as it comes. Takes the source, the settings, and how many questions are wanted,
-            in which seed's order, for formats that cannot make all of them in bounded memory.
-        keys: Sets of keys by which a record is known.
-        is_like: Tells a file by its path and first records, where keys do not.
-        general: It is the form of many datasets, so that it can stand in for an installed task's own.
+        name: Name in a grid.
+        expects: Description of a file for error messages.
+        read: Yields the items of a dataset. Takes the source, the settings, and the sample size and seed, for formats
+            that cannot build all questions in bounded memory.
+        keys: Sets of keys that identify a record.
+        is_like: Recognises a file by its path and first records, if keys are not enough.
+        general: Whether many datasets have this format, so that it may replace an installed task's own.
     """
 
     name: str
@@ -88,12 +88,14 @@ class Format:
     is_like: Callable[[Path, Sequence[Any]], bool] | None = None
     general: bool = False
 
-    def fits(self, path: Path, first: Sequence[Any]) -> int:
-        """How surely a file with these first records is of this format; 0 is not. One of them may be broken."""
-        if self.is_like is not None and self.is_like(path, first):
+    def fits(self, path: Path, sample: Sequence[Any]) -> int:
+        """How well a file with these first records matches the format, 0 for not at all; some may be invalid."""
+        if self.is_like is not None and self.is_like(path, sample):
             return 4
-        known = [record.keys() for record in first if isinstance(record, dict)]
-        fitting = (len(keys) for keys in self.keys if 2 * sum(keys <= one for one in known) >= len(first) > 0)
+        record_keys = [record.keys() for record in sample if isinstance(record, dict)]
+        fitting = (
+            len(keys) for keys in self.keys if 2 * sum(keys <= present for present in record_keys) >= len(sample) > 0
+        )
         return max(fitting, default=0)
 
 
@@ -103,14 +105,14 @@ _FORMATS: dict[str, Format] = {}
 @functools.cache
 def formats() -> dict[str, Format]:
     """Every format, by name."""
-    home = importlib.import_module(__name__.rpartition(".")[0])
-    for module in pkgutil.iter_modules(home.__path__):
-        importlib.import_module(f"{home.__name__}.{module.name}")
+    package = importlib.import_module(__name__.rpartition(".")[0])
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_FORMATS.items()))
 
 
 def form(name: str, expects: str, *keys: Keys, **facts: Any) -> Callable[[Reader], Reader]:
-    """Makes a function the reader of a format; see `Format`."""
+    """Decorator that registers a function as the reader of a format; see `Format`."""
 
     def register(read: Reader) -> Reader:
         _FORMATS[name] = Format(name, expects, read, keys, **facts)
@@ -120,65 +122,65 @@ def form(name: str, expects: str, *keys: Keys, **facts: Any) -> Callable[[Reader
 
 
 def record_form(name: str, expects: str, *keys: Keys) -> Callable[[Maker], Maker]:
-    """Makes a function from a record to its question the reader of a format without settings."""
+    """Decorator that registers a function from record to question as a format without settings."""
 
     def register(make: Maker) -> Maker:
-        form(name, expects, *keys)(lambda source, settings, size, seed: converted(records(source), make))
+        form(name, expects, *keys)(lambda source, settings, size, seed: convert_records(records(source), make))
         return make
 
     return register
 
 
-def converted(found: Iterable[Record | Fault], make: Maker) -> Iterator[Item]:
-    """The questions of records; faults where they are broken."""
-    for record in found:
-        if isinstance(record, Fault):
+def convert_records(items: Iterable[DataRecord | RecordError], make: Maker) -> Iterator[Item]:
+    """The questions of records, and errors for invalid ones."""
+    for record in items:
+        if isinstance(record, RecordError):
             yield record
             continue
         try:
             if not isinstance(record.data, dict):
-                raise Broken("is no JSON object")
+                raise InvalidRecord("is no JSON object")
             yield make(record.data)
-        except Broken as error:
-            yield Fault(record.place, str(error))
+        except InvalidRecord as error:
+            yield RecordError(record.place, str(error))
         except ValidationError as error:
-            yield Fault(record.place, complaint(error, Question))
+            yield RecordError(record.place, validation_message(error, Question))
         except KeyError as error:
-            yield Fault(record.place, f"the key {error.args[0]} is missing")
+            yield RecordError(record.place, f"the key {error.args[0]} is missing")
         except (TypeError, ValueError, AttributeError, LookupError) as error:
-            yield Fault(record.place, f"a part of it is of another type: {str(error)[:120]}")
+            yield RecordError(record.place, f"a part of it is of another type: {str(error)[:120]}")
 
 
 def text_in(raw: Mapping[str, Any], key: str) -> str:
-    """The text under a key, without the spaces around it.
+    """The stripped text under a key.
 
     Raises:
-        KeyError: It is not there.
-        Broken: It says nothing.
+        KeyError: The key is missing.
+        InvalidRecord: The text is empty.
     """
     value = raw[key]
     if not isinstance(value, str):
-        raise Broken(f"{key}: must be a text, not {str(value)[:60]}")
+        raise InvalidRecord(f"{key}: must be a text, not {str(value)[:60]}")
     if not value.strip():
-        raise Broken(f"{key}: is empty")
+        raise InvalidRecord(f"{key}: is empty")
     return value.strip()
 
 
-def question_of(id: str, question: str, answers: Iterable[str], level: Level = "KA", **known: Any) -> Question:
-    """A question, each answer of it once; of its `meta` only what says something.
+def question_of(id: str, question: str, answers: Iterable[str], level: Level = "KA", **fields: Any) -> Question:
+    """A question without duplicate answers and without empty values in `meta`.
 
     Raises:
-        Broken: There is no answer.
+        InvalidRecord: There is no answer.
     """
     golds = list(dict.fromkeys(text for answer in answers if (text := answer.strip())))
     if not golds:
-        raise Broken("has no answer")
-    known["meta"] = {key: value for key, value in known.get("meta", {}).items() if value}
-    return Question(id=id, question=question, answers=golds, level=level, **known)
+        raise InvalidRecord("has no answer")
+    fields["meta"] = {key: value for key, value in fields.get("meta", {}).items() if value}
+    return Question(id=id, question=question, answers=golds, level=level, **fields)
 
 
 def content_id(*parts: str) -> str:
-    """An id for a record that has none, or none of its own: a hash of what it asks, which new records do not change."""
+    """An id for a record without a unique one: a hash of its content, which new records do not change."""
     return hashlib.blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -186,12 +188,12 @@ BY_CHANCE = re.compile(r"yes|no|true|false|\d{1,2}", re.IGNORECASE)
 
 
 def evidence_for(answer: str, titles: Sequence[str]) -> list[str]:
-    """What an observation must hold for a question over encyclopedia pages.
+    """The evidence of a question over encyclopedia pages.
 
-    A dataset's supporting sentences are from a dump of its own year; no other wiki shows them word for word. So they
-    are kept in `meta`, and where the answer is a phrase no evidence is named: the answer itself is looked for. An
-    answer that is in any text by chance (yes, no, a small number) rests on the pages' names, without "(film)" and
-    the like: pages open with their name, and a system must have seen all the pages that are compared.
+    A dataset's supporting sentences come from a dump of its year and differ in other wikis, so they go to `meta`. For a
+    phrase there is no evidence but the answer itself. An answer that occurs in any text by chance (yes, no, a small
+    number) has the titles of the pages as evidence, without "(film)" and the like: pages begin with their title, and a
+    system must have seen all compared pages.
     """
     if not BY_CHANCE.fullmatch(answer.strip()):
         return []

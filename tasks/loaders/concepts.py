@@ -1,6 +1,6 @@
-"""The sets about understanding: COPEN's three tasks about concepts, and AMiner's profiling; and KoLA's files.
+"""Datasets on understanding: COPEN's three concept tasks, AMiner's profiling and KoLA's files.
 
-The questions of COPEN and of profiling are put in our own words; the files' are not questions.
+The questions of COPEN and profiling are in R-Eval's words, since the files contain none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.records import Document, Level, Question
-from r_eval.tasks.loaders.base import Broken, Item, Raw, content_id, converted, form, question_of, record_form, text_in
+from r_eval.tasks.loaders.base import (
+    InvalidRecord,
+    Item,
+    Raw,
+    content_id,
+    convert_records,
+    form,
+    question_of,
+    record_form,
+    text_in,
+)
 from r_eval.tasks.loaders.reading import records
 
 
@@ -22,12 +32,12 @@ from r_eval.tasks.loaders.reading import records
 )
 def similarity(raw: Raw) -> Question:
     """Conceptual similarity: which of about twenty entities is of the same concept."""
-    query, names = text_in(raw["query"], "name"), [text_in(one, "name") for one in raw["candidates"]]
-    right = [text_in(one, "name") for one in raw["candidates"] if str(one["id"]) == str(raw["label"])]
-    if not right:
-        raise Broken("label: is the id of no candidate")
+    query, names = text_in(raw["query"], "name"), [text_in(candidate, "name") for candidate in raw["candidates"]]
+    golds = [text_in(candidate, "name") for candidate in raw["candidates"] if str(candidate["id"]) == str(raw["label"])]
+    if not golds:
+        raise InvalidRecord("label: is the id of no candidate")
     text = f"Which of these is conceptually the closest to {query}: {', '.join(names)}?"
-    return question_of(content_id(text), text, right[:1], "KU", meta={"query": query, "candidates": names})
+    return question_of(content_id(text), text, golds[:1], "KU", meta={"query": query, "candidates": names})
 
 
 @record_form(
@@ -39,7 +49,7 @@ def concept_property(raw: Raw) -> Question:
     """Conceptual property: whether a statement about a concept is true."""
     concept, label = text_in(raw["concept"], "name"), str(raw["label"]).lower()
     if label not in ("0", "1", "true", "false"):
-        raise Broken(f"label: must be 0 or 1, not {label[:60]}")
+        raise InvalidRecord(f"label: must be 0 or 1, not {label[:60]}")
     text = f"Is this statement about {concept} true or false: {text_in(raw, 'text').rstrip('. ')}?"
     answer = "true" if label in ("1", "true") else "false"
     return question_of(content_id(text), text, [answer], "KU", meta={"concept": concept})
@@ -53,11 +63,11 @@ def concept_property(raw: Raw) -> Question:
 def concept_in_context(raw: Raw) -> Question:
     """Conceptualisation in context: which concept (`<id>_<Concept>`) an entity has in a sentence."""
     chains = raw.get("concept_chains", [])
-    listed = [*raw.get("candidates", []), *(concept for chain in chains for concept in chain)]
-    concepts = list(dict.fromkeys(one.rpartition("_")[2] for one in listed))
+    labels = [*raw.get("candidates", []), *(concept for chain in chains for concept in chain)]
+    concepts = list(dict.fromkeys(candidate.rpartition("_")[2] for candidate in labels))
     entity, gold = text_in(raw["entity"], "name"), text_in(raw, "label").rpartition("_")[2]
     if gold not in concepts:
-        raise Broken(f"label: {gold!r} is none of the candidates")
+        raise InvalidRecord(f"label: {gold!r} is none of the candidates")
     text = (
         f"Which of the concepts {', '.join(concepts)} fits {entity} best, going by this sentence alone: "
         f"{text_in(raw, 'sentence')}"
@@ -78,15 +88,16 @@ LABELS = (
     frozenset({"title_text", "name", "title"}),
 )
 def profiling(raw: Raw) -> Question:
-    """Which position a scholar holds, from what a search engine shows; of a title, what is in front of its bracket."""
-    name, found, org = text_in(raw, "name"), text_in(raw, "title_text"), raw.get("org", "")
-    who = f"{name} ({org.strip()})" if org.strip() else name
+    """The position of a scholar by search results; the gold is the title up to its bracket."""
+    name, results, org = text_in(raw, "name"), text_in(raw, "title_text"), raw.get("org", "")
+    scholar = f"{name} ({org.strip()})" if org.strip() else name
     return question_of(
-        content_id(name, org, found),
-        f"Which position does {who} hold, going by these results of a web search? Choose one of: {LABELS}.\n{found}",
+        content_id(name, org, results),
+        f"Which position does {scholar} hold, going by these results of a web search? "
+        f"Choose one of: {LABELS}.\n{results}",
         [text_in(raw, "title").partition("(")[0]],
         "KU",
-        context=[Document(title=who, text=found)],
+        context=[Document(title=scholar, text=results)],
         meta={"title": raw["title"]},
     )
 
@@ -101,26 +112,26 @@ LEVELS: dict[str, Level] = {"1": "KS", "2": "KU", "3": "KA"}
     general=True,
 )
 def kola(source: str, settings: Any, size: int | None, seed: int) -> Iterator[Item]:
-    """KoLA's requests to a model; the level is the first figure of the file's name (`2-1_...`).
+    """KoLA's requests to a model; the level is the first digit of the file's name (`2-1_...`).
 
-    An id of the file may stand at several questions, so each gets a part made from what it asks.
+    Ids of the file are not unique, so a hash of the content is appended.
     """
-    found = re.match(r"([123])-\d", Path(source).name)
-    level = LEVELS[found[1]] if found else "KA"
+    match = re.match(r"([123])-\d", Path(source).name)
+    level = LEVELS[match[1]] if match else "KA"
 
     def question(raw: Raw) -> Question:
-        one = raw["instance"]
-        text = without_demonstrations(text_in(one["input"], "text"))
-        right = [r["output"]["text"] for r in one["references"] if not r.get("tags") or "correct" in r["tags"]]
-        id, own = one.get("id"), content_id(text, *right)
-        meta = {"id": id, "split": one.get("split")}
-        return question_of(f"{id}-{own}" if id else own, text, right, level, meta=meta)
+        instance = raw["instance"]
+        text = without_demonstrations(text_in(instance["input"], "text"))
+        golds = [r["output"]["text"] for r in instance["references"] if not r.get("tags") or "correct" in r["tags"]]
+        id, content = instance.get("id"), content_id(text, *golds)
+        meta = {"id": id, "split": instance.get("split")}
+        return question_of(f"{id}-{content}" if id else content, text, golds, level, meta=meta)
 
-    return converted(records(source, inside="request_states"), question)
+    return convert_records(records(source, inside="request_states"), question)
 
 
 def without_demonstrations(text: str) -> str:
-    """The question itself, where solved ones stand in front of it as "Q: ... A: ..." with its own answer open."""
+    """The last question of a few-shot prompt in the form "Q: ... A: ...", whose own answer is open."""
     if not re.search(r"\n\s*A:\s*$", text):
         return text.strip()
     question = re.sub(r"\n\s*A:\s*$", "", text)

@@ -1,10 +1,8 @@
-"""CRUD-RAG's published tasks: one JSON object whose keys are tasks and whose values are lists of records; and the
-questions that RAGQuestEval keeps for its documents.
+"""CRUD-RAG's published tasks, one JSON object that maps tasks to lists of records, and the questions of RAGQuestEval.
 
-An event is in several of the lists under the same ID, so a question's id is `<key>:<ID>`, and its ID is what clusters
-it (`meta.document`). The news that a record was made from becomes `meta.sources`. The published retrieval database does
-not hold it word for word, so only sets of one's own (`r_eval.tasks.crud_builder`) name the documents to be found.
-`thoughts` are read by nothing.
+An event occurs in several lists under one ID, so a question's id is `<key>:<ID>` and its cluster the ID
+(`meta.document`). `meta.sources` has the news of a record. The published retrieval database does not contain these
+verbatim, so only a user's own sets (`r_eval.tasks.crud_builder`) name relevant documents. `thoughts` are ignored.
 """
 
 from __future__ import annotations
@@ -20,19 +18,19 @@ from typing import Any, Literal
 from r_eval.languages import Language, language_of
 from r_eval.records import Level, Question
 from r_eval.tasks.loaders.base import (
-    Broken,
+    InvalidRecord,
     Item,
-    LeftOut,
     Raw,
     Read,
-    Remark,
+    RecordWarning,
     Settings,
-    converted,
+    Skipped,
+    convert_records,
     form,
     question_of,
     text_in,
 )
-from r_eval.tasks.loaders.reading import Fault, Record, json_lists, json_members
+from r_eval.tasks.loaders.reading import DataRecord, RecordError, json_lists, json_members
 
 Key = Literal[
     "continuing_writing",
@@ -47,11 +45,11 @@ LABELS: Mapping[Language, tuple[str, str]] = {
     "en": ("Beginning of the report", "Continuation to correct"),
     "zh": ("报道开头", "待改正的续写"),
 }
-"""How the parts of a text to be corrected are headed."""
+"""Headings of the parts of a text to correct."""
 
 EMPTY = "records without a reference"
 LEAKED = "records whose reference is the error message of an API"
-TWICE = "records that ask the same, with the same reference, as an earlier one"
+TWICE = "records with the question and reference of an earlier one"
 
 _ERROR_KEYS = frozenset({"error", "errors", "err_msg", "error_msg", "error_code", "errcode", "msg"})
 _ERROR = re.compile(
@@ -65,24 +63,24 @@ _ERROR = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 LOOKED_AT = 2000
-"""Characters at the beginning of a reference in which an error message is looked for."""
+"""Characters at the start of a reference that are searched for an error message."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class List:
-    """How the records of a list are read.
+    """The keys of the records of a list.
 
     Attributes:
-        asked, reference: The keys of what is asked, and of the gold.
-        sources: Of the texts that a record was made from.
-        known: Of what else is kept, by its name in `meta`.
+        question_key, reference_key: The keys of the question and the gold.
+        sources: The keys of the source texts.
+        meta_fields: Further keys by their name in `meta`.
     """
 
     level: Level
-    asked: str
-    reference: str
+    question_key: str
+    reference_key: str
     sources: tuple[str, ...] = ()
-    known: Mapping[str, str] = dataclasses.field(default_factory=lambda: {"event": "event"})
+    meta_fields: Mapping[str, str] = dataclasses.field(default_factory=lambda: {"event": "event"})
 
 
 NEWS = ("news1", "news2", "news3")
@@ -99,19 +97,19 @@ LISTS: Mapping[str, List] = {
 
 
 ARITY: Mapping[str, int] = {"questanswer_1doc": 1, "questanswer_2docs": 2, "questanswer_3docs": 3}
-"""How many texts the questions of a list should need."""
+"""Number of source texts for a question of a list."""
 
 
 class CrudSettings(Settings):
-    """Which of the lists is asked; all of them where none is named."""
+    """`task`: the list to use; default: all."""
 
     task: Key | None = None
 
 
-def _is_crud(path: Path, first: Sequence[Any]) -> bool:
-    lists = first[0] if len(first) == 1 and isinstance(first[0], dict) else {}
-    found = [value[0] for key, value in lists.items() if key in LISTS and isinstance(value, list) and value]
-    return any(isinstance(item, dict) and "ID" in item for item in found)
+def _is_crud(path: Path, sample: Sequence[Any]) -> bool:
+    lists = sample[0] if len(sample) == 1 and isinstance(sample[0], dict) else {}
+    samples = [value[0] for key, value in lists.items() if key in LISTS and isinstance(value, list) and value]
+    return any(isinstance(item, dict) and "ID" in item for item in samples)
 
 
 @form(
@@ -121,62 +119,64 @@ def _is_crud(path: Path, first: Sequence[Any]) -> bool:
     is_like=_is_crud,
 )
 def crud_rag(source: str, settings: CrudSettings, size: int | None, seed: int) -> Iterator[Item]:
-    """The records of the lists; the same question with the same reference is asked once."""
-    known: set[tuple[str, ...]] = set()
+    """The records of the lists without duplicates of question and reference."""
+    seen: set[tuple[str, ...]] = set()
     for record in json_lists(Path(source)):
         key, data = record.data
         if key not in LISTS or settings.task not in (None, key):
             continue
-        for item in converted([Record(record.place, data)], functools.partial(_question, key)):
+        for item in convert_records([DataRecord(record.place, data)], functools.partial(_question, key)):
             if isinstance(item, Question):
                 same = (key, item.question, *item.answers)
-                if same in known:
-                    item = LeftOut(TWICE)
-                elif (wanted := ARITY.get(key)) and (arity := item.meta.get("arity", 0)) != wanted:
-                    yield Remark(f"records of {key} hold {arity or 'none'} of the {wanted} texts that it promises")
-                known.add(same)
+                if same in seen:
+                    item = Skipped(TWICE)
+                elif (n_texts := ARITY.get(key)) and (arity := item.meta.get("arity", 0)) != n_texts:
+                    yield RecordWarning(
+                        f"records of {key} hold {arity or 'none'} of the {n_texts} texts that it promises"
+                    )
+                seen.add(same)
             yield item
 
 
-def _question(key: str, raw: Raw) -> Question | LeftOut:
+def _question(key: str, raw: Raw) -> Question | Skipped:
     form, id = LISTS[key], str(raw["ID"]).strip()
-    asked, query, reference = text_in(raw, form.asked), "", raw[form.reference].strip()
+    text, query, reference = text_in(raw, form.question_key), "", raw[form.reference_key].strip()
     if not id or raw["ID"] is None:
-        raise Broken("ID: is empty")
+        raise InvalidRecord("ID: is empty")
     if not reference:
-        return LeftOut(EMPTY)
+        return Skipped(EMPTY)
     if is_error_message(reference):
-        return LeftOut(LEAKED)
-    sources = [text for name in form.sources if (text := raw.get(name, "")).strip()]
-    meta = {name: raw.get(field) for name, field in form.known.items()}
+        return Skipped(LEAKED)
+    sources = [source for name in form.sources if (source := raw.get(name, "")).strip()]
+    meta = {name: raw.get(field) for name, field in form.meta_fields.items()}
     if key in ARITY:
         meta["arity"] = len(sources)
     if key == "hallu_modified":
-        query, sources = asked, [f"{asked}{text}" for text in sources]
-        beginning, continuation = LABELS[language_of(asked)]
-        asked = f"{beginning}: {asked}\n\n{continuation}: {text_in(raw, 'hallucinatedContinuation')}"
+        query, sources = text, [f"{text}{source}" for source in sources]
+        beginning, continuation = LABELS[language_of(text)]
+        text = f"{beginning}: {text}\n\n{continuation}: {text_in(raw, 'hallucinatedContinuation')}"
     meta |= {"task": key, "document": id, "text_ids": raw.get("text_ids"), "sources": sources}
-    return question_of(f"{key}:{id}", asked, [reference], form.level, query=query, meta=meta)
+    return question_of(f"{key}:{id}", text, [reference], form.level, query=query, meta=meta)
 
 
 def is_error_message(text: str) -> bool:
-    """Whether a reference looks like what an HTTP API says when it fails, in place of a text that an LLM wrote."""
-    opening = text[:LOOKED_AT].strip()
-    if _ERROR.search(opening):
+    """Whether a reference looks like the error message of an HTTP API instead of an LLM's text."""
+    beginning = text[:LOOKED_AT].strip()
+    if _ERROR.search(beginning):
         return True
     try:
-        value = json.loads(text) if opening.startswith("{") else None
+        value = json.loads(text) if beginning.startswith("{") else None
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and bool(_ERROR_KEYS & {key.casefold() for key in value})
 
 
 UNANSWERABLE = "无法推断"
-"""What the file gives as the answer to a question that its document does not answer."""
+"""The answer of unanswerable questions in the file."""
 
 
-def _is_generated(path: Path, first: Sequence[Any]) -> bool:
-    members = list(first[0].values()) if len(first) == 1 and isinstance(first[0], dict) else []
+def _is_generated(path: Path, sample: Sequence[Any]) -> bool:
+    members = list(sample[0].values()) if len(sample) == 1 and isinstance(sample[0], dict) else []
     return bool(members) and all(isinstance(m, dict) and {"question", "answers"} <= m.keys() for m in members)
 
 
@@ -186,26 +186,29 @@ def _is_generated(path: Path, first: Sequence[Any]) -> bool:
     is_like=_is_generated,
 )
 def crud_questions(source: str, settings: Any, size: int | None, seed: int) -> Iterator[Item]:
-    """The files that RAGQuestEval keeps. Documents of which not every question has its answer are left out whole: which
-    answer is missing cannot be told.
+    """RAGQuestEval's question files. Documents with fewer answers than questions are left out, since it is unclear
+    which answer is missing.
     """
     number = 0
     for record in json_members(Path(source)):
         number += 1
         document, data = record.data
         try:
-            asked, answers = [str.strip(one) for one in data["question"]], [str.strip(one) for one in data["answers"]]
+            questions, answers = (
+                [str.strip(item) for item in data["question"]],
+                [str.strip(item) for item in data["answers"]],
+            )
         except (KeyError, TypeError):
-            yield Fault(record.place, "holds no lists of texts under question and answers")
+            yield RecordError(record.place, "holds no lists of texts under question and answers")
             continue
-        if len(asked) != len(answers):
-            yield LeftOut("documents of which not every question has an answer")
+        if len(questions) != len(answers):
+            yield Skipped("documents of which not every question has an answer")
             continue
-        for place, (question, answer) in enumerate(zip(asked, answers, strict=True)):
+        for place, (question, answer) in enumerate(zip(questions, answers, strict=True)):
             if not question or not answer:
-                yield LeftOut("questions without text or answer")
+                yield Skipped("questions without text or answer")
             elif answer.rstrip("。.") == UNANSWERABLE:
-                yield LeftOut("unanswerable questions")
+                yield Skipped("unanswerable questions")
             else:
                 yield question_of(f"{document}-{place}", question, [answer], "KS", meta={"document": document})
     yield Read(number)

@@ -10,18 +10,18 @@ from r_eval.errors import UserError
 from r_eval.records import Document, Question
 from r_eval.tasks.loaders.base import (
     Item,
-    LeftOut,
     Raw,
     Settings,
+    Skipped,
     content_id,
-    converted,
+    convert_records,
     evidence_for,
     form,
     question_of,
     record_form,
     text_in,
 )
-from r_eval.tasks.loaders.reading import Fault, records
+from r_eval.tasks.loaders.reading import RecordError, records
 
 
 @record_form(
@@ -45,9 +45,9 @@ class TwoWikiSettings(Settings):
     settings=TwoWikiSettings,
 )
 def two_wiki(source: str, settings: TwoWikiSettings, size: int | None, seed: int) -> Iterator[Item]:
-    """2WikiMultihopQA, with the aliases of its answers where their file is given."""
+    """2WikiMultihopQA, with the aliases of its answers if their file is given."""
     aliases = read_aliases(settings.aliases) if settings.aliases else {}
-    yield from converted(records(source), lambda raw: _titled(raw, aliases.get(raw.get("answer_id", ""), [])))
+    yield from convert_records(records(source), lambda raw: _titled(raw, aliases.get(raw.get("answer_id", ""), [])))
 
 
 def _titled(raw: Raw, aliases: list[str]) -> Question:
@@ -73,7 +73,7 @@ def _titled(raw: Raw, aliases: list[str]) -> Question:
 
 
 def _pairs(value: Any) -> list[Any]:
-    """Pairs of title and content; the Hub's releases keep a list of the titles and one of the contents."""
+    """Pairs of title and content; the Hub's releases have a list of titles and a list of contents."""
     if isinstance(value, dict):
         others = next((value[key] for key in ("sentences", "sent_id", "content") if key in value), ())
         return list(zip(value["title"], others, strict=True))
@@ -81,7 +81,7 @@ def _pairs(value: Any) -> list[Any]:
 
 
 def _spaced(sentences: list[str]) -> list[str]:
-    """Sentences with a space between two that have none; some releases keep it, others do not."""
+    """Sentences separated by a space, which some releases contain and others do not."""
     return [s if number == 0 or s[:1].isspace() else f" {s}" for number, s in enumerate(sentences)]
 
 
@@ -91,15 +91,15 @@ def read_aliases(path: str) -> dict[str, list[str]]:
     Raises:
         UserError: The file is not the dataset's alias file.
     """
-    found: dict[str, list[str]] = {}
+    aliases: dict[str, list[str]] = {}
     for record in records(path):
-        if isinstance(record, Fault):
+        if isinstance(record, RecordError):
             raise UserError(str(record))
         try:
-            found[record.data["Q_id"]] = [*record.data.get("aliases", []), *record.data.get("demonyms", [])]
+            aliases[record.data["Q_id"]] = [*record.data.get("aliases", []), *record.data.get("demonyms", [])]
         except (KeyError, TypeError, AttributeError):
             raise UserError(f"{record.place}: expected an alias record with Q_id and aliases") from None
-    return found
+    return aliases
 
 
 @record_form(
@@ -107,20 +107,20 @@ def read_aliases(path: str) -> dict[str, list[str]]:
     "MuSiQue: JSON Lines of records with id, paragraphs, question, question_decomposition and answer",
     frozenset({"id", "paragraphs", "question", "answer"}),
 )
-def musique(raw: Raw) -> Question | LeftOut:
-    """MuSiQue, answerable and full. Questions that the passages do not answer are left out, and counted."""
+def musique(raw: Raw) -> Question | Skipped:
+    """MuSiQue, answerable and full. Unanswerable questions are skipped and counted."""
     id, text, paragraphs = text_in(raw, "id"), text_in(raw, "question"), raw.get("paragraphs", [])
     if not raw.get("answerable", True):
-        return LeftOut("unanswerable")
+        return Skipped("unanswerable")
     answer = raw.get("answer", "")
-    supporting = [one["title"] for one in paragraphs if one.get("is_supporting")]
+    supporting = [paragraph["title"] for paragraph in paragraphs if paragraph.get("is_supporting")]
     hops = re.match(r"(\d)hop", id)
     return question_of(
         id,
         text,
         [answer, *raw.get("answer_aliases", [])],
         evidence=evidence_for(answer, supporting),
-        context=[Document(title=one["title"], text=one["paragraph_text"]) for one in paragraphs],
+        context=[Document(title=paragraph["title"], text=paragraph["paragraph_text"]) for paragraph in paragraphs],
         meta={
             "hops": int(hops[1]) if hops else None,
             "decomposition": raw.get("question_decomposition"),
@@ -135,7 +135,7 @@ def musique(raw: Raw) -> Question | LeftOut:
     frozenset({"question", "choices", "program", "answer"}),
 )
 def kqapro(raw: Raw) -> Question:
-    """Its programs are written in functions of a knowledge base, not in query APIs: they are kept in `meta`."""
+    """KQA Pro; its programs call functions of a knowledge base, not query APIs, and go to `meta`."""
     text, answer, choices = text_in(raw, "question"), text_in(raw, "answer"), raw.get("choices", [])
     meta = {"choices": choices, "kopl": raw.get("program"), "sparql": raw.get("sparql")}
     return question_of(content_id(text, answer, *choices), text, [answer], meta=meta)

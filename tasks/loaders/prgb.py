@@ -1,12 +1,11 @@
-"""PRGB's records: questions whose documents hold placeholders, asked in several variants with other values in them.
+"""PRGB's records: questions whose documents contain placeholders, in several variants with different values.
 
-Each variant of a record is a question, `<record>#<variant>`, counted from 1 as the record has them; what they share is
-`meta.document`. The documents come with the question, under names that tell nothing but their place. The gold is an
-expression for `covered_match`; what a system must have seen are the values that stand in the right documents, whose ids
-are those of the environment `documents`.
+Each variant of a record is a question `<record>#<variant>`, numbered from 1; all share `meta.document`. The documents
+are the context of the question, titled by position only. The gold is an expression for `covered_match`; the evidence is
+the values in the golden documents, whose ids are those of the environment `documents`.
 
-The older form is CSV, with the columns `placeholder` (each placeholder with its values) and `answer` in place of
-`placeholder_item`, and with lists written as JSON or as Python writes them.
+The older format is CSV with the columns `placeholder` (placeholders with their values) and `answer` instead of
+`placeholder_item`; lists are JSON or Python literals.
 """
 
 from __future__ import annotations
@@ -27,38 +26,38 @@ from rapidfuzz import fuzz
 from r_eval.languages import Language, language_of
 from r_eval.records import Document, Level, Question
 from r_eval.seeds import Seeds
-from r_eval.tasks.files import complaint
-from r_eval.tasks.loaders.base import Broken, Item, LeftOut, Read, Remark, Settings, form
-from r_eval.tasks.loaders.reading import Fault, records
-from r_eval.tasks.placeholders.record import Kind, Record, held
+from r_eval.tasks.files import validation_message
+from r_eval.tasks.loaders.base import InvalidRecord, Item, Read, RecordWarning, Settings, Skipped, form
+from r_eval.tasks.loaders.reading import RecordError, records
+from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord, placeholders_in
 from r_eval.tasks.placeholders.variants import LEVELS, Noise, Variant, variants
 
 Count = Annotated[int, Field(ge=0, le=1000)]
 
 OF_KIND: Mapping[Kind, Level] = {"filtering": "KS", "combination": "KU", "reasoning": "KA"}
 NAMES: Mapping[Language, str] = {"en": "Document {}", "zh": "文档{}"}
-"""What a document is called, since it has no title."""
+"""Title of a document by position."""
 
 SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 ALIKE = 55
-"""Likeness of two sentences, 0 to 100, from which on one may answer what the other does."""
+"""Similarity of two sentences, 0 to 100, at which they may answer the same question."""
 OTHER_TASK = "records of another task"
 OTHER_LANGUAGE = "records in another language"
-TWICE = "records whose id stands twice"
-LESS_NOISE = "a record has less noise than is wanted"
-LESS_VARIANTS = "a record has fewer variants than are wanted"
+TWICE = "records with a duplicate id"
+LESS_NOISE = "a record has less noise than requested"
+LESS_VARIANTS = "a record has fewer variants than requested"
 
 
 class PrgbSettings(Settings):
-    """What is asked of the records, and with what around it.
+    """The settings of PRGB.
 
     Attributes:
-        task, language: Only the records of that task, or whose question is in that language.
-        variants: Of each record; "all" or a number.
-        noise: Documents wanted of each level; none of a level that is not named.
-        library: Whether weak noise is taken from all records, as many as `noise` wants; nothing that is worded like
-            the question or what answers it.
-        resample: Whether each variant has noise and order of its own, as the published code does.
+        task, language: Only records of this task or language.
+        variants: Variants per record, "all" or a number.
+        noise: Documents per level; levels that are not named have none.
+        library: Whether weak noise comes from all records, except for texts similar to the question or the sentences
+            that answer it.
+        resample: Whether each variant samples its own noise and order, like the published code.
     """
 
     task: Kind | None = None
@@ -78,67 +77,72 @@ class PrgbSettings(Settings):
 )
 def prgb(source: str, settings: PrgbSettings, size: int | None, seed: int) -> Iterator[Item]:
     """The questions of all records."""
-    seen = 0
-    found: dict[str, Record] = {}
+    n_records = 0
+    records_by_id: dict[str, PlaceholderRecord] = {}
     for read in records(source):
-        seen += 1
-        if isinstance(read, Fault):
+        n_records += 1
+        if isinstance(read, RecordError):
             yield read
             continue
         id = read.data.get("id") if isinstance(read.data, Mapping) else None
         place = f"{read.place}: record {id}" if isinstance(id, str | int) and str(id).strip() else read.place
         try:
-            record = Record.model_validate(from_cells(read.data))
-        except (ValidationError, Broken) as error:
-            yield Fault(place, complaint(error, Record) if isinstance(error, ValidationError) else str(error))
+            record = PlaceholderRecord.model_validate(from_cells(read.data))
+        except (ValidationError, InvalidRecord) as error:
+            yield RecordError(
+                place,
+                validation_message(error, PlaceholderRecord) if isinstance(error, ValidationError) else str(error),
+            )
             continue
         if settings.task not in (None, record.kind):
-            yield LeftOut(OTHER_TASK)
+            yield Skipped(OTHER_TASK)
         elif settings.language not in (None, language_of(record.query)):
-            yield LeftOut(OTHER_LANGUAGE)
-        elif found.setdefault(record.id, record) is not record:
-            yield LeftOut(TWICE)
+            yield Skipped(OTHER_LANGUAGE)
+        elif records_by_id.setdefault(record.id, record) is not record:
+            yield Skipped(TWICE)
     if settings.library:
-        found = with_library(found, settings.noise.get("weak", 0), seed)
-    yield from questions(found.values(), settings, seed)
-    yield Read(seen)
+        records_by_id = with_library(records_by_id, settings.noise.get("weak", 0), seed)
+    yield from questions(records_by_id.values(), settings, seed)
+    yield Read(n_records)
 
 
-def with_library(found: Mapping[str, Record], wanted: int, seed: int) -> dict[str, Record]:
-    """The records with weak noise out of the noise of all of them, `wanted` documents at most besides their own."""
-    texts = (text for record in found.values() for level in LEVELS.values() for text in getattr(record, level))
+def with_library(records_by_id: Mapping[str, PlaceholderRecord], count: int, seed: int) -> dict[str, PlaceholderRecord]:
+    """The records with up to `count` further weak-noise documents from the noise of all records."""
+    texts = (text for record in records_by_id.values() for level in LEVELS.values() for text in getattr(record, level))
     library = list(dict.fromkeys(texts))
-    changed = {}
-    for id, record in found.items():
+    result = {}
+    for id, record in records_by_id.items():
         tokens = record.tokens()
-        answering = [s for text in record.golden_doc for s in SENTENCES.split(text) if held(s, tokens)]
+        answering = [s for text in record.golden_doc for s in SENTENCES.split(text) if placeholders_in(s, tokens)]
         close = [record.query, *answering]
-        drawn = random.Random(Seeds(seed, id, 0).of("library")).sample(library, len(library))
-        apart = (text for text in drawn if not any(_alike(text, one) for one in close))
-        weak = [*record.noise_doc_level1, *itertools.islice(apart, wanted)]
-        changed[id] = record.model_copy(update={LEVELS["weak"]: weak})
-    return changed
+        shuffled = random.Random(Seeds(seed, id, 0).of("library")).sample(library, len(library))
+        apart = (text for text in shuffled if not any(_alike(text, sentence) for sentence in close))
+        documents = [*record.noise_doc_level1, *itertools.islice(apart, count)]
+        result[id] = record.model_copy(update={LEVELS["weak"]: documents})
+    return result
 
 
 def _alike(text: str, other: str) -> bool:
-    """Whether a sentence of a text is worded like another one."""
+    """Whether a sentence of a text is similar to another sentence."""
     return any(fuzz.ratio(sentence, other) >= ALIKE for sentence in SENTENCES.split(text) if sentence)
 
 
-def questions(found: Iterable[Record], settings: PrgbSettings, seed: int) -> Iterator[Question | Remark]:
-    """The questions of records, and what is odd about these."""
+def questions(
+    prgb_records: Iterable[PlaceholderRecord], settings: PrgbSettings, seed: int
+) -> Iterator[Question | RecordWarning]:
+    """The questions of records, and warnings."""
     number = None if settings.variants == "all" else settings.variants
-    for record in found:
-        made = variants(record, number, settings.noise, settings.resample, seed)
-        if len(made) < (number or 0):
-            yield Remark(LESS_VARIANTS)
-        if any(made[0].noise[level] < count for level, count in settings.noise.items()):
-            yield Remark(LESS_NOISE)
+    for record in prgb_records:
+        record_variants = variants(record, number, settings.noise, settings.resample, seed)
+        if len(record_variants) < (number or 0):
+            yield RecordWarning(LESS_VARIANTS)
+        if any(record_variants[0].noise[level] < count for level, count in settings.noise.items()):
+            yield RecordWarning(LESS_NOISE)
         language = language_of(record.query)
-        yield from (_question(record, variant, language) for variant in made)
+        yield from (_question(record, variant, language) for variant in record_variants)
 
 
-def _question(record: Record, variant: Variant, language: Language) -> Question:
+def _question(record: PlaceholderRecord, variant: Variant, language: Language) -> Question:
     return Question(
         id=f"{record.id}#{variant.number}",
         question=record.query,
@@ -164,10 +168,10 @@ def _question(record: Record, variant: Variant, language: Language) -> Question:
 
 
 def from_cells(data: Any) -> Any:
-    """A record of the older form in the newer one; anything else as it stands, but for cells that hold texts.
+    """Convert a record of the older format to the newer one, and parse cells that are texts.
 
     Raises:
-        Broken: A cell cannot be read, or the placeholders have different numbers of values.
+        InvalidRecord: A cell cannot be parsed, or the placeholders have different numbers of values.
     """
     if not isinstance(data, Mapping) or not ("placeholder_item" in data or {"placeholder", "answer"} <= data.keys()):
         return data
@@ -177,20 +181,20 @@ def from_cells(data: Any) -> Any:
             row[key] = _cell(key, row[key])
     if "placeholder_item" in row:
         return row
-    row.setdefault("noise_doc_level3", [])  # the level came later than this form
+    row.setdefault("noise_doc_level3", [])  # the older format lacks this level
     values = row.pop("placeholder")
     if not isinstance(values, Mapping) or not all(isinstance(value, list) for value in values.values()):
-        raise Broken("placeholder: is no mapping of placeholders to lists of values")
+        raise InvalidRecord("placeholder: is no mapping of placeholders to lists of values")
     if len({len(value) for value in values.values()}) > 1:
         counts = ", ".join(f"{token} {len(value)}" for token, value in values.items())
-        raise Broken(f"placeholder: different numbers of values ({counts[:200]})")
-    made = [dict(zip(values, one, strict=True)) for one in zip(*values.values(), strict=True)]
-    row["placeholder_item"] = {"placeholders": made, "answer": row.pop("answer")}
+        raise InvalidRecord(f"placeholder: different numbers of values ({counts[:200]})")
+    rows = [dict(zip(values, cells, strict=True)) for cells in zip(*values.values(), strict=True)]
+    row["placeholder_item"] = {"placeholders": rows, "answer": row.pop("answer")}
     return row
 
 
 def _cell(key: str, cell: str) -> Any:
-    """What a cell holds, as JSON or a literal of Python's; an empty one, nothing."""
+    """Parse a cell as JSON or a Python literal; an empty cell is an empty list."""
     if not cell.strip():
         return []
     for read in (json.loads, ast.literal_eval):
@@ -198,4 +202,4 @@ def _cell(key: str, cell: str) -> Any:
             with warnings.catch_warnings(action="ignore"):  # about "\\d" and the like
                 value = read(cell.strip())
             return list(value) if isinstance(value, tuple) else value
-    raise Broken(f"{key}: is neither JSON nor a list as Python writes it: {' '.join(cell.split())[:60]!r}")
+    raise InvalidRecord(f"{key}: is neither JSON nor a list as Python writes it: {' '.join(cell.split())[:60]!r}")

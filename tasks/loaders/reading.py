@@ -1,6 +1,6 @@
-"""Reads the records of data sets: JSON lists and objects, JSON Lines, CSV, Parquet, and those of the Hugging Face Hub.
+"""Reads the records of datasets: JSON lists and objects, JSON Lines, CSV, Parquet and the Hugging Face Hub.
 
-A JSON list or object is read at once, and through ijson where it is larger than WHOLE; the rest record by record.
+A JSON list or object is read as a whole, or through ijson if larger than WHOLE; other files record by record.
 """
 
 from __future__ import annotations
@@ -19,50 +19,50 @@ from r_eval.files import is_folder
 
 HUB = "hf:"
 TABLES = (".csv", ".tsv")
-"""How the names of files in CSV end."""
+"""File name suffixes of CSV files."""
 BOM = b"\xef\xbb\xbf"
 PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-"""How packed files begin."""
+"""The first bytes of compressed files."""
 WHOLE = 500 * 2**20
-"""Bytes of the largest JSON list or object that is read at once; in memory it takes about five times as many."""
+"""Maximum bytes of a JSON file that is read as a whole; in memory it takes about five times as much."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Record:
-    """What stands in a file before a format has looked at it; `place` is `FILE:LINE`, or the record's number."""
+class DataRecord:
+    """A raw record of a file; `place` is `FILE:LINE` or the record's number."""
 
     place: str
     data: Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fault:
-    """A record that is broken."""
+class RecordError:
+    """A broken record."""
 
     place: str
-    why: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.why}"
+        return f"{self.place}: {self.reason}"
 
 
 class NotThisForm(UserError):
-    """A file can be opened, but from some place on it is not of the form that it is read in."""
+    """A file is not valid in the form in which it is read."""
 
     def __init__(self, path: Path | str, form: str, error: BaseException) -> None:
         super().__init__(f"{path}: not valid {form}: {' '.join(str(error).split())[:120]}")
 
 
-def records(source: str | Path, inside: str = "") -> Iterator[Record | Fault]:
-    """The records of a data set, whichever form it has.
+def records(source: str | Path, inside: str = "") -> Iterator[DataRecord | RecordError]:
+    """The records of a dataset in any form.
 
     Args:
         source: A file, or `hf:ORGANISATION/NAME` (see `hub_source`).
-        inside: Key of the list, where the file is one object that holds it.
+        inside: Key of the list, if the file is an object that contains it.
 
     Raises:
-        MissingExtra: What reads it is not installed.
-        UserError: It cannot be read.
+        MissingExtra: A required library is not installed.
+        UserError: The dataset cannot be read.
     """
     if str(source).startswith(HUB):
         return _of_hub(str(source))
@@ -75,52 +75,52 @@ def records(source: str | Path, inside: str = "") -> Iterator[Record | Fault]:
     return _of_table(path) if path.suffix.lower() in TABLES and first != "{" else _of_lines(path)
 
 
-def json_members(path: Path) -> Iterator[Record]:
-    """The members of one JSON object, as (key, value).
+def json_members(path: Path) -> Iterator[DataRecord]:
+    """The members of one JSON object as (key, value).
 
     Raises:
-        MissingExtra: It is so large that it needs ijson, which is not installed.
+        MissingExtra: The file needs ijson, which is not installed.
         UserError: The file cannot be read, or is not one JSON object.
     """
     value: Any = dict(_streamed(path, "")) if _is_large(path) else _whole(path)
     if not isinstance(value, dict):
         raise NotThisForm(path, "JSON", ValueError("not one object"))
-    return (Record(f"{path}: {key}", (key, member)) for key, member in value.items())
+    return (DataRecord(f"{path}: {key}", (key, member)) for key, member in value.items())
 
 
-def json_lists(path: Path) -> Iterator[Record]:
-    """The items of all lists that are members of one JSON object, as (the list's key, item). As `json_members`."""
+def json_lists(path: Path) -> Iterator[DataRecord]:
+    """The items of all lists in one JSON object as (key of the list, item); see `json_members`."""
     for member in json_members(path):
         key, value = member.data
         for number, item in enumerate(value if isinstance(value, list) else (), 1):
-            yield Record(f"{member.place}, record {number}", (key, item))
+            yield DataRecord(f"{member.place}, record {number}", (key, item))
 
 
-def _of_list(path: Path, inside: str) -> Iterator[Record]:
+def _of_list(path: Path, inside: str) -> Iterator[DataRecord]:
     if _is_large(path):
-        found = _streamed(path, f"{inside}.item" if inside else "item")
+        items = _streamed(path, f"{inside}.item" if inside else "item")
     else:
         value = _whole(path)
-        listed = value.get(inside) if inside else value
-        found = iter(listed if isinstance(listed, list) else [])
-    for number, item in enumerate(found, 1):
-        yield Record(f"{path}: record {number}", item)
+        members = value.get(inside) if inside else value
+        items = iter(members if isinstance(members, list) else [])
+    for number, item in enumerate(items, 1):
+        yield DataRecord(f"{path}: record {number}", item)
 
 
 def _is_large(path: Path) -> bool:
-    with opened(path) as file:
+    with open_data(path) as file:
         return os.fstat(file.fileno()).st_size > WHOLE
 
 
 def _whole(path: Path) -> Any:
-    """What a JSON file says."""
+    """The content of a JSON file."""
     at = path.stat()
-    return _parsed(path, at.st_mtime_ns, at.st_size)
+    return _load_json(path, at.st_mtime_ns, at.st_size)
 
 
 @functools.lru_cache(maxsize=1)
-def _parsed(path: Path, changed: int, size: int) -> Any:
-    """A JSON file, kept while its format is told and it is read; `forget` lets it go."""
+def _load_json(path: Path, mtime: int, size: int) -> Any:
+    """A JSON file, cached between format detection and reading; `forget` clears the cache."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -131,16 +131,16 @@ def _parsed(path: Path, changed: int, size: int) -> Any:
         raise NotThisForm(path, "JSON", error) from None
 
 
-forget = _parsed.cache_clear
+forget = _load_json.cache_clear
 
 
 def _streamed(path: Path, prefix: str) -> Iterator[Any]:
-    """The items at a prefix of ijson's of a file that is too large to be read at once; members where it is ""."""
+    """The items of a large file at a prefix of ijson; the members of the object if the prefix is ""."""
     try:
         import ijson
     except ImportError:
         raise MissingExtra("ijson", "datasets", f"reading {path}, which is over {WHOLE // 2**20} MiB") from None
-    with opened(path) as file:
+    with open_data(path) as file:
         read = ijson.items if prefix else ijson.kvitems
         try:
             yield from read(file, prefix, use_float=True)
@@ -148,7 +148,7 @@ def _streamed(path: Path, prefix: str) -> Iterator[Any]:
             raise NotThisForm(path, "JSON", error) from None
 
 
-def _of_parquet(path: Path) -> Iterator[Record]:
+def _of_parquet(path: Path) -> Iterator[DataRecord]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -156,35 +156,35 @@ def _of_parquet(path: Path) -> Iterator[Record]:
     try:
         rows = (row for batch in parquet.ParquetFile(path).iter_batches() for row in batch.to_pylist())
         for number, row in enumerate(rows, 1):
-            yield Record(f"{path}: record {number}", row)
+            yield DataRecord(f"{path}: record {number}", row)
     except (ArrowException, OSError, ValueError) as error:
         raise NotThisForm(path, "Parquet", error) from None
 
 
-def _of_lines(path: Path) -> Iterator[Record | Fault]:
+def _of_lines(path: Path) -> Iterator[DataRecord | RecordError]:
     for place, text in lines(path):
         try:
-            yield Record(place, json.loads(text))
+            yield DataRecord(place, json.loads(text))
         except (ValueError, RecursionError) as error:
-            yield Fault(place, f"not valid JSON ({str(error)[:120]})")
+            yield RecordError(place, f"not valid JSON ({str(error)[:120]})")
 
 
 def lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a text file that hold anything, each with its place.
+    """The non-empty lines of a text file, each with its place.
 
-    Bytes that are not UTF-8 become halves of surrogate pairs, which no question can hold.
+    Bytes that are not UTF-8 become lone surrogates, which make a question invalid.
 
     Raises:
         UserError: The file cannot be read.
     """
-    with opened(path) as file:
+    with open_data(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 yield f"{path}:{number}", line.decode(errors="surrogateescape")
 
 
-def _of_table(path: Path) -> Iterator[Record | Fault]:
-    """The rows of a CSV file with a heading, each a mapping; tabs or semicolons are told from commas by the heading."""
+def _of_table(path: Path) -> Iterator[DataRecord | RecordError]:
+    """The rows of a CSV file as mappings; the header determines the delimiter (comma, tab or semicolon)."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             heading = file.readline()
@@ -194,20 +194,20 @@ def _of_table(path: Path) -> Iterator[Record | Fault]:
             for row in rows:
                 place = f"{path}:{rows.line_num}"
                 if None in row or None in row.values():
-                    yield Fault(place, "not as many fields as the heading has")
+                    yield RecordError(place, "not as many fields as the heading has")
                 else:
-                    yield Record(place, row)
+                    yield DataRecord(place, row)
     except UnicodeDecodeError:
         raise NotThisForm(path, "CSV", ValueError("not UTF-8 text; save the table as CSV in UTF-8")) from None
     except csv.Error as error:
         raise NotThisForm(path, "CSV", error) from None
 
 
-def opened(path: Path) -> IO[bytes]:
-    """A file opened for reading, behind its byte order mark.
+def open_data(path: Path) -> IO[bytes]:
+    """Open a file for reading, after its byte order mark.
 
     Raises:
-        UserError: It cannot be read, or is packed.
+        UserError: The file cannot be read or is compressed.
     """
     try:
         file = path.open("rb")
@@ -215,18 +215,18 @@ def opened(path: Path) -> IO[bytes]:
         raise UserError(f"{path}: no such data file") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
-    opening = file.read(8)
+    magic = file.read(8)
     for start, kind in PACKED.items():
-        if opening.startswith(start):
+        if magic.startswith(start):
             file.close()
             raise UserError(f"{path}: is packed ({kind}); unpack it first")
-    file.seek(len(BOM) if opening.startswith(BOM) else 0)
+    file.seek(len(BOM) if magic.startswith(BOM) else 0)
     return file
 
 
 def first_character(path: Path) -> str:
-    """The first character of a file that is no space; "" of an empty one."""
-    with opened(path) as file:
+    """The first non-space character of a file; "" for an empty one."""
+    with open_data(path) as file:
         while block := file.read(4096):
             if text := block.lstrip():
                 return chr(text[0])
@@ -234,17 +234,17 @@ def first_character(path: Path) -> str:
 
 
 def hub_source(name: str, config: str | None, split: str | None) -> str:
-    """The source that `records` takes: `hf:ORGANISATION/NAME#CONFIGURATION/SPLIT`."""
+    """The source for `records`: `hf:ORGANISATION/NAME#CONFIGURATION/SPLIT`."""
     return f"{HUB}{name}#{config or ''}/{split or ''}"
 
 
 def local(name: str, folder: Path) -> str:
-    """A dataset's name as `datasets` takes it: a folder seen from the grid's, where there is one."""
+    """A dataset's name for `datasets`: a folder relative to the grid's, if it exists."""
     return str(folder / name) if name and is_folder(folder / name) else name
 
 
-def _of_hub(source: str) -> Iterator[Record]:
-    """The records of a dataset of the Hub, streamed; of its one split where none is named."""
+def _of_hub(source: str) -> Iterator[DataRecord]:
+    """The records of a dataset of the Hub, streamed; by default of its only split."""
     try:
         import datasets
     except ImportError:
@@ -253,12 +253,16 @@ def _of_hub(source: str) -> Iterator[Record]:
     name, _, place = whole.rpartition("#") if "#" in whole else (whole, "", "")
     config, _, split = place.partition("/")
     try:
-        splits = [split] if split else [str(one) for one in datasets.get_dataset_split_names(name, config or None)]
+        splits = (
+            [split]
+            if split
+            else [str(split_name) for split_name in datasets.get_dataset_split_names(name, config or None)]
+        )
         if len(splits) == 1:
             stream = datasets.load_dataset(name, config or None, split=splits[0], streaming=True)
             for number, row in enumerate(stream, 1):
-                yield Record(f"{HUB}{name}: record {number} of {splits[0]}", row)
-    except Exception as error:  # noqa: BLE001 - the library and what it reads with raise anything
+                yield DataRecord(f"{HUB}{name}: record {number} of {splits[0]}", row)
+    except Exception as error:  # noqa: BLE001 - the library may raise anything
         text = " ".join(str(error).split())[:300] or "cannot be read"
         raise UserError(f"{HUB}{name}: {type(error).__name__}: {text}") from None
     if len(splits) != 1:

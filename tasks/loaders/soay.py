@@ -1,6 +1,6 @@
-"""SoAyBench: one JSON Lines file for each question template, in Chinese and English.
+"""SoAyBench: one JSON Lines file per question template, in Chinese and English.
 
-Which templates are easy goes by the calls that they take, one or more, as the authors group them.
+Templates whose solution takes one call are easy, all others hard, as in the paper.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, Literal
 from r_eval.errors import UserError
 from r_eval.records import Question
 from r_eval.tasks.loaders.base import (
-    Broken,
+    InvalidRecord,
     Item,
-    LeftOut,
     Raw,
     Settings,
+    Skipped,
     content_id,
-    converted,
+    convert_records,
     form,
     question_of,
     text_in,
@@ -29,7 +29,7 @@ from r_eval.tasks.loaders.reading import HUB, records
 
 NUMBERED = re.compile(r"([1-9]\d?)\.jsonl")
 CALLS = {**dict.fromkeys(range(1, 9), 1), **dict.fromkeys(range(9, 31), 2), **dict.fromkeys(range(31, 45), 3)}
-"""How many calls a template's solution takes, by its number."""
+"""Number of calls of a template's solution, by the template's number."""
 
 
 class SoAySettings(Settings):
@@ -38,9 +38,9 @@ class SoAySettings(Settings):
 
 
 def numbered_files(folder: Path) -> dict[int, Path]:
-    """The files of a folder that hold a template each, by its number, in order."""
-    found = {int(m[1]): path for path in folder.iterdir() if (m := NUMBERED.fullmatch(path.name))}
-    return dict(sorted(found.items()))
+    """The template files of a folder by number, in order."""
+    paths = {int(m[1]): path for path in folder.iterdir() if (m := NUMBERED.fullmatch(path.name))}
+    return dict(sorted(paths.items()))
 
 
 @form(
@@ -48,7 +48,7 @@ def numbered_files(folder: Path) -> dict[int, Path]:
     "SoAyBench: a folder of 1.jsonl ... 44.jsonl, or one of them, of records with Query_en and Answer",
     frozenset({"Query", "Query_en", "Answer"}),
     settings=SoAySettings,
-    is_like=lambda path, first: path.is_dir() and bool(numbered_files(path)),
+    is_like=lambda path, sample: path.is_dir() and bool(numbered_files(path)),
 )
 def soay(source: str, settings: SoAySettings, size: int | None, seed: int) -> Iterator[Item]:
     """A folder of `1.jsonl` ... `44.jsonl`, or one of these files."""
@@ -59,19 +59,19 @@ def soay(source: str, settings: SoAySettings, size: int | None, seed: int) -> It
     elif not (files := {**numbered_files(path)}):
         raise UserError(f"{path}: holds none of the files 1.jsonl ... 44.jsonl")
     for template, file in files.items():
-        yield from converted(records(file), functools.partial(_question, template, settings))
+        yield from convert_records(records(file), functools.partial(_question, template, settings))
 
 
-def _question(template: int, settings: SoAySettings, raw: Raw) -> Question | LeftOut:
+def _question(template: int, settings: SoAySettings, raw: Raw) -> Question | Skipped:
     calls = CALLS.get(template)
     if settings.difficulty and calls is None:
-        raise Broken("its template is not known: the file's name is none of 1.jsonl ... 44.jsonl")
+        raise InvalidRecord("its template is not known: the file's name is none of 1.jsonl ... 44.jsonl")
     if settings.difficulty and settings.difficulty != ("easy" if calls == 1 else "hard"):
-        return LeftOut(f"not {settings.difficulty}")
+        return Skipped(f"not {settings.difficulty}")
     suffix = "_en" if settings.language == "en" else ""
     answer = answer_of(raw["Answer"])
     if not answer:
-        return LeftOut("without an answer")  # the published files have some
+        return Skipped("without an answer")  # the published files have some
     text = text_in(raw, f"Query{suffix}")
     meta = {
         "template": template,
@@ -85,22 +85,22 @@ def _question(template: int, settings: SoAySettings, raw: Raw) -> Question | Lef
 
 
 def answer_of(value: Any) -> str:
-    """An answer as text: several values joined by ";", of a venue its name, of other mappings their values."""
+    """An answer as text: values joined by ";", the name of a venue, or the values of other mappings."""
     if isinstance(value, Mapping):
-        name = next((found for one in (value, value.get("info")) if (found := _name(one))), None)
-        return name or _joined(value.values())
+        name = next((text for item in (value, value.get("info")) if (text := _name(item))), None)
+        return name or _join_values(value.values())
     if isinstance(value, list | tuple):
-        return _joined(value)
+        return _join_values(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value).strip()
 
 
-def _joined(values: Any) -> str:
+def _join_values(values: Any) -> str:
     return ";".join(text for value in values if (text := answer_of(value)))
 
 
 def _name(value: Any) -> str:
-    """What a mapping is called; "" where nothing tells."""
+    """The name of a mapping; "" if it has none."""
     names = [value.get(key) for key in ("name", "raw", "title")] if isinstance(value, Mapping) else []
     return next((name.strip() for name in names if isinstance(name, str) and name.strip()), "")

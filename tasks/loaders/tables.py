@@ -1,4 +1,4 @@
-"""Plain tables of questions: JSON Lines, CSV, and any dataset of the Hugging Face Hub, with a map of their columns."""
+"""Plain tables of questions: JSON Lines, CSV, and any dataset of the Hugging Face Hub, with a mapping of columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, get_args
 from pydantic import field_validator
 
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import Broken, Item, Settings, content_id, converted, form, question_of
+from r_eval.tasks.loaders.base import InvalidRecord, Item, Settings, content_id, convert_records, form, question_of
 from r_eval.tasks.loaders.reading import records
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -22,26 +22,26 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "program": ("program",),
     "evidence": ("evidence",),
 }
-"""Fields of a question that a column can fill, each with the names that are tried where no column is named."""
+"""Fields of a question that a column can fill, each with its default column names."""
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 class TableSettings(Settings):
-    """`columns`: the column of each field; a dot leads into a column (`answers.text`)."""
+    """`columns`: the column of each field; a dot selects a nested value (`answers.text`)."""
 
     columns: dict[str, str] = {}
 
     @field_validator("columns")
     @classmethod
     def _known(cls, columns: dict[str, str]) -> dict[str, str]:
-        if other := sorted(columns.keys() - COLUMNS.keys()):
-            raise ValueError(f"no field of a question is called {other[0]}; there are {', '.join(COLUMNS)}")
+        if unknown := sorted(columns.keys() - COLUMNS.keys()):
+            raise ValueError(f"no field of a question is called {unknown[0]}; there are {', '.join(COLUMNS)}")
         return columns
 
 
 def read_table(source: str, settings: TableSettings, size: int | None, seed: int) -> Iterator[Item]:
-    """Our own question format, or records of which columns are named."""
-    return converted(records(source), lambda row: _question(row, settings.columns))
+    """R-Eval's question format, or records with named columns."""
+    return convert_records(records(source), lambda row: _question(row, settings.columns))
 
 
 KEYS = [frozenset(names) for names in product(COLUMNS["question"], COLUMNS["answers"])]
@@ -58,28 +58,28 @@ def _question(row: dict[str, Any], columns: Mapping[str, str]) -> Question:
         if isinstance(row.get("meta"), str):  # as `r-eval data export` writes it
             with contextlib.suppress(ValueError):
                 row["meta"] = json.loads(row["meta"] or "{}")
-        own = Question.model_validate(row)
-        if not own.question.strip() or not all(answer.strip() for answer in own.answers):
-            raise Broken("question or an answer is empty")
-        return own
-    found = {field: _cell(row, field, columns) for field in COLUMNS}
-    question, answers, level = _text(found["question"]), _texts(found["answers"]), found["level"]
+        record = Question.model_validate(row)
+        if not record.question.strip() or not all(answer.strip() for answer in record.answers):
+            raise InvalidRecord("question or an answer is empty")
+        return record
+    fields = {field: _cell(row, field, columns) for field in COLUMNS}
+    question, answers, level = _text(fields["question"]), _texts(fields["answers"]), fields["level"]
     if not question or not answers:
-        raise Broken(f"{'question' if not question else 'answers'}: is empty")
+        raise InvalidRecord(f"{'question' if not question else 'answers'}: is empty")
     if "level" in columns and level not in LEVELS:
-        raise Broken(f"{columns['level']}: is none of {', '.join(LEVELS)}")
+        raise InvalidRecord(f"{columns['level']}: is none of {', '.join(LEVELS)}")
     return question_of(
-        _text(found["id"]) or content_id(question, *answers),
+        _text(fields["id"]) or content_id(question, *answers),
         question,
         answers,
         level if level in LEVELS else "KA",
-        program=_text(found["program"]) or None,
-        evidence=_texts(found["evidence"]),
+        program=_text(fields["program"]) or None,
+        evidence=_texts(fields["evidence"]),
     )
 
 
 def _is_own(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a line of our own question format; a table may share some of its names."""
+    """Whether a row is in R-Eval's question format; a table may share some of its keys."""
     return (
         {"id", "question", "answers", "level"} <= row.keys() <= Question.model_fields.keys()
         and row["level"] in LEVELS
@@ -95,7 +95,7 @@ def _cell(row: Mapping[str, Any], field: str, columns: Mapping[str, str]) -> Any
     value: Any = row
     for part in columns[field].split("."):
         if not isinstance(value, Mapping) or part not in value:
-            raise Broken(f"has no column {columns[field]}; it has {', '.join(map(str, row))[:200]}")
+            raise InvalidRecord(f"has no column {columns[field]}; it has {', '.join(map(str, row))[:200]}")
         value = value[part]
     return value
 
@@ -109,7 +109,7 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """The alternatives in a cell: a list's members, or those of a list that is written as JSON."""
+    """The alternatives in a cell: the members of a list or of a JSON list."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(value)

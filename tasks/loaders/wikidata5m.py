@@ -1,8 +1,8 @@
-"""Wikidata5M: questions about single facts, from triples, the names of their entities, and a phrase for each relation.
+"""Wikidata5M: questions about single facts, from triples, entity names and a phrase per relation.
 
-The files are larger than memory should be, so they are read several times and only numbers are kept for all entities:
-first who has a name, then how often each occurs, then which pairs of subject and relation are asked about, and last the
-objects and names of those. A pair with several objects has one gold that joins them by ";".
+The files are too large for memory, so they are read several times and only numbers are stored for all entities: first
+the named entities, then their frequencies, then the pairs of subject and relation, and last their objects and names. A
+pair with several objects has one gold that joins them by ";".
 """
 
 from __future__ import annotations
@@ -17,32 +17,30 @@ from pathlib import Path
 from typing import Any, Literal
 
 from r_eval.records import Question
-from r_eval.tasks.loaders.base import Item, LeftOut, Read, Settings, form
-from r_eval.tasks.loaders.reading import Fault, lines
+from r_eval.tasks.loaders.base import Item, Read, Settings, Skipped, form
+from r_eval.tasks.loaders.reading import RecordError, lines
 from r_eval.tasks.questions import place_in_order
 
 HIGH_SHARE, LOW_SHARE = 0.1, 0.5
-"""The tenth of the subjects that occur most often are of high frequency, the half that occur least of low."""
+"""The most frequent tenth of the subjects has high frequency, the least frequent half low."""
 SPARE = 200
-"""Pairs kept beyond those that are wanted, so that enough are left without those that are shown as demonstrations and
-those with too many objects.
-"""
+"""Extra pairs to make up for demonstrations and pairs with too many objects."""
 MANY = 20
-"""Objects that one gold may join; a pair with more is no question that anybody could answer in full."""
+"""Maximum objects of a pair; more could not be answered in full."""
 EXPECTS = "Wikidata5M: lines of subject, relation and object (Q.., P.., Q..) with tabs between"
 
 Pair = tuple[int, str]
 
 
 class WikidataSettings(Settings):
-    """`aliases`: the file of the entities' names; it stands beside the triples in the published archive."""
+    """`aliases`: the file of entity names, next to the triples in the published archive."""
 
     aliases: str
     frequency: Literal["high", "low"] | None = None
 
 
-def _is_triples(path: Path, first: Sequence[Any]) -> bool:
-    if first or not path.is_file():
+def _is_triples(path: Path, sample: Sequence[Any]) -> bool:
+    if sample or not path.is_file():
         return False
     text = next((text for _, text in lines(path)), "")
     return _triple(text.split("\t")) is not None
@@ -50,79 +48,81 @@ def _is_triples(path: Path, first: Sequence[Any]) -> bool:
 
 @form("wikidata5m", EXPECTS, settings=WikidataSettings, is_like=_is_triples)
 def wikidata5m(source: str, settings: WikidataSettings, size: int | None, seed: int) -> Iterator[Item]:
-    """The questions of the pairs that come first in the seed's order; all of them where no size is wanted."""
+    """The questions of the first pairs in a seeded order, or of all pairs without a sample size."""
     path, names = Path(source), Path(settings.aliases)
     digest = hashlib.blake2b(str(settings).encode(), digest_size=8)
-    named = {_number(fields[0], "Q") for _, fields in _rows(names, digest) if len(fields) > 1}
+    named_ids = {_number(fields[0], "Q") for _, fields in _rows(names, digest) if len(fields) > 1}
     counts = collections.Counter[int]()
     subjects: set[int] = set()
-    seen = 0
-    for seen, (place, fields) in enumerate(_rows(path, digest), 1):
+    n_rows = 0
+    for n_rows, (place, fields) in enumerate(_rows(path, digest), 1):
         triple = _triple(fields)
         if triple is None:
-            yield Read(seen)
-            yield Fault(place, EXPECTS)
+            yield Read(n_rows)
+            yield RecordError(place, EXPECTS)
         else:
             counts.update((triple[0], triple[2]))
             subjects.add(triple[0])
-    yield Read(seen, digest.hexdigest())
+    yield Read(n_rows, digest.hexdigest())
     least, most = _bounds([counts[subject] for subject in subjects], settings.frequency)
-    passed = collections.Counter[str]()
+    skipped = collections.Counter[str]()
     pairs: set[Pair] = set()
     for s, p, o in _triples(path):
         if p not in phrases():
-            passed["no phrase for the relation"] += 1
+            skipped["no phrase for the relation"] += 1
         elif not least <= counts[s] <= most:
-            passed["not of the wanted frequency"] += 1
-        elif s not in named or o not in named:
-            passed["an entity has no name"] += 1
+            skipped["not of the wanted frequency"] += 1
+        elif s not in named_ids or o not in named_ids:
+            skipped["an entity has no name"] += 1
         else:
             pairs.add((s, p))
-    yield from (LeftOut(why, number) for why, number in passed.items())
+    yield from (Skipped(reason, number) for reason, number in skipped.items())
     if size is not None:
-        pairs = set(heapq.nsmallest(size + SPARE, pairs, key=lambda one: place_in_order(f"Q{one[0]}-{one[1]}", seed)))
-    yield from _questions(path, names, pairs, named)
+        pairs = set(
+            heapq.nsmallest(size + SPARE, pairs, key=lambda pair: place_in_order(f"Q{pair[0]}-{pair[1]}", seed))
+        )
+    yield from _questions(path, names, pairs, named_ids)
 
 
-def _questions(path: Path, names: Path, pairs: set[Pair], named: set[int | None]) -> Iterator[Item]:
+def _questions(path: Path, names: Path, pairs: set[Pair], named_ids: set[int | None]) -> Iterator[Item]:
     objects: dict[Pair, dict[int, None]] = {pair: {} for pair in pairs}
     for s, p, o in _triples(path):
-        if (s, p) in objects and o in named and len(objects[s, p]) <= MANY:
+        if (s, p) in objects and o in named_ids and len(objects[s, p]) <= MANY:
             objects[s, p][o] = None
-    few = {pair: list(found) for pair, found in objects.items() if len(found) <= MANY}
+    few = {pair: list(members) for pair, members in objects.items() if len(members) <= MANY}
     if len(few) < len(objects):
-        yield LeftOut(f"more than {MANY} answers", len(objects) - len(few))
-    wanted = {s for s, _ in pairs} | {o for found in few.values() for o in found}
+        yield Skipped(f"more than {MANY} answers", len(objects) - len(few))
+    wanted_ids = {s for s, _ in pairs} | {o for members in few.values() for o in members}
     name_of: dict[int | None, list[str]] = {}
     for _, fields in _rows(names):
-        if (number := _number(fields[0], "Q")) in wanted and len(fields) > 1:
+        if (number := _number(fields[0], "Q")) in wanted_ids and len(fields) > 1:
             name_of.setdefault(number, list(dict.fromkeys(fields[1:])))
-    for (s, p), found in sorted(few.items()):
-        values = list(dict.fromkeys(name_of[o][0] for o in found))
+    for (s, p), members in sorted(few.items()):
+        values = list(dict.fromkeys(name_of[o][0] for o in members))
         yield Question(
             id=f"Q{s}-{p}",
             question=phrases()[p].replace("{}", name_of[s][0]),
-            answers=name_of[found[0]] if len(found) == 1 else [";".join(values)],
+            answers=name_of[members[0]] if len(members) == 1 else [";".join(values)],
             level="KS",
             evidence=values if len(values) > 1 else [],
             entities=values,
-            meta={"subject": f"Q{s}", "relation": p, "objects": [f"Q{o}" for o in found]},
+            meta={"subject": f"Q{s}", "relation": p, "objects": [f"Q{o}" for o in members]},
         )
 
 
 def _bounds(counts: Sequence[int], frequency: str | None) -> tuple[float, float]:
-    """How often the subjects of a frequency occur, at least and at most: as many as share a count go together."""
+    """Minimum and maximum count of the subjects of a frequency; subjects with equal counts stay together."""
     if frequency is None or not counts:
         return 0, float("inf")
     values = sorted(counts, reverse=frequency == "high")
-    wanted = max(1, int((HIGH_SHARE if frequency == "high" else LOW_SHARE) * len(values)))
-    inside = [value for value in values[:wanted] if wanted == len(values) or value != values[wanted]]
-    bound = inside[-1] if inside else values[wanted - 1]
+    n_selected = max(1, int((HIGH_SHARE if frequency == "high" else LOW_SHARE) * len(values)))
+    inside = [value for value in values[:n_selected] if n_selected == len(values) or value != values[n_selected]]
+    bound = inside[-1] if inside else values[n_selected - 1]
     return (bound, float("inf")) if frequency == "high" else (0, bound)
 
 
 def _rows(path: Path, digest: hashlib.blake2b | None = None) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a file as their fields."""
+    """The fields of each line of a file."""
     for place, text in lines(path):
         if digest is not None:
             digest.update(text.encode(errors="surrogateescape"))
@@ -148,7 +148,7 @@ def _number(id: str, kind: str) -> int | None:
 
 @functools.cache
 def phrases() -> dict[str, str]:
-    """A question for each of the relations that are asked about, with {} for the subject."""
+    """A question per relation, with {} for the subject."""
     text = files("r_eval.tasks.loaders").joinpath("wikidata_phrases.tsv").read_text(encoding="utf-8")
     rows = (line.partition("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {relation: phrase for relation, _, phrase in rows}

@@ -1,5 +1,5 @@
-"""Questions in variants: documents hold placeholders, and each variant fills them with other values.
+"""Questions in variants: documents contain placeholders, and each variant fills them with other values.
 
-A system that knew the answer beforehand knows that of one variant at most; one that reads is right in all of them.
-`r_eval.tasks.loaders.prgb` makes questions of a `record.Record`.
+A system that knows the answer beforehand knows at most one variant; a system that reads answers all of them.
+`r_eval.tasks.loaders.prgb` builds questions from a `record.PlaceholderRecord`.
 """

@@ -1,12 +1,13 @@
-"""What the records of a sub-task can ask: a question in words, and the facts that its answer follows from.
+"""Drafts of questions for a sub-task, each with the facts that support its answer.
 
 - `filter`: one fact of one thing.
-- `combination_v1`: the same side of two things, both named. `_v2`: a side of one thing with several values. `_v3`: a
-  side of a kind, of which several things of that kind tell.
-- `comp`: which of three things has most of something. `compare_ad`: what two things have in common, where of one of
-  them only the kind is told, and what holds for the kind.
-- `deductive_v1`: what holds for the kind holds for the thing, unless it has a fact of its own. `deductive_v2`: a rule
-  by which a thing has what another has that it is related to.
+- `combination_v1`: the same dimension of two named things. `_v2`: several values of one thing. `_v3`: the values of
+  several things of a kind.
+- `comp`: which of three things has the highest value. `compare_ad`: what two things have in common, where one of them
+is
+  known only by its kind.
+- `deductive_v1`: a thing has the value of its kind unless it has a fact of its own. `deductive_v2`: by a rule, a thing
+  has the value of a thing that it is related to.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from r_eval.tasks.placeholders.expressions import And, Expression, Literal, written
+from r_eval.tasks.placeholders.expressions import And, Expression, Literal, to_text
 from r_eval.tasks.placeholders.variants import shuffled
 from r_eval.tasks.placeholders.world import Subtask, World
 
 COMPARED = SEVERAL = 3
-"""Things that are compared, and values or things that answer together."""
+"""Number of compared things, and of values or things in an answer."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fact:
-    """A sentence that one document tells.
+    """The sentence of one document.
 
     Attributes:
         subject: The thing or kind that it is about.
-        value: What stands in it for a value, or a placeholder; "" where nothing does.
+        value: The value or placeholder in it; "" for none.
         general: Whether it is about a kind.
     """
 
@@ -43,15 +44,15 @@ class Fact:
 
 @dataclasses.dataclass(frozen=True)
 class Draft:
-    """A question in words, and what its answer follows from.
+    """A question with the facts that support its answer.
 
     Attributes:
-        side: The dimension that is asked for.
-        golden: The facts of the right documents, with placeholders X1, X2, ...
-        answered_by: Numbers of the placeholders whose values the answer must hold.
-        settled: Members of whose side nothing else may be told.
-        names: Of what is compared; then the answer is the one with the highest value.
-        premise: Whether another statement about the kind's side would disturb.
+        side: The dimension in question.
+        golden: The facts of the golden documents, with placeholders X1, X2, ...
+        answer_numbers: Numbers of the placeholders whose values the answer must contain.
+        settled: Members whose value in this dimension must not occur in noise.
+        names: Names of the compared things; the answer is the one with the highest value.
+        premise: Whether noise about this dimension of the kind would change the answer.
     """
 
     kind: str
@@ -59,7 +60,7 @@ class Draft:
     query: str
     golden: tuple[Fact, ...]
     settled: tuple[str, ...]
-    answered_by: tuple[int, ...] = (1,)
+    answer_numbers: tuple[int, ...] = (1,)
     names: tuple[str, ...] = ()
     premise: bool = False
 
@@ -69,11 +70,11 @@ class Draft:
 
     @property
     def key(self) -> str:
-        """A name of its own among the drafts of a sub-task."""
+        """A unique key among the drafts of a sub-task."""
         return "\0".join([self.query, *(fact.text for fact in self.golden)])
 
     def arranged(self, values: dict[str, str], winner: int) -> dict[str, str]:
-        """The values in an order in which the thing at a place, counted round and round, wins the comparison."""
+        """The values in an order in which the thing at position `winner` (modulo) wins the comparison."""
         if not self.names:
             return values
         others = sorted(values.values(), key=int)
@@ -82,25 +83,25 @@ class Draft:
         return dict(zip(values, others, strict=True))
 
     def answer(self, values: Mapping[str, str]) -> str:
-        """The answer under these values: an expression."""
+        """The answer with these values, an expression."""
         if self.names:
             numbers = [int(value) for value in values.values()]
-            return written(Literal(self.names[numbers.index(max(numbers))]))
-        parts: list[Expression] = [Literal(values[f"X{number}"]) for number in self.answered_by]
-        return written(And(tuple(parts)) if len(parts) > 1 else parts[0])
+            return to_text(Literal(self.names[numbers.index(max(numbers))]))
+        parts: list[Expression] = [Literal(values[f"X{number}"]) for number in self.answer_numbers]
+        return to_text(And(tuple(parts)) if len(parts) > 1 else parts[0])
 
     def program(self, top_k: int) -> str:
         """A program that finds the answer through `retrieve`; the same under all values."""
         valued = [fact for fact in self.golden if fact.value]
-        shared = len(valued) > len(self.placeholders)  # the answer is what two facts have in common
-        asked = {f"X{number}" for number in self.answered_by}
-        wanted = valued if self.names or shared else [fact for fact in valued if fact.value in asked]
+        shared = len(valued) > len(self.placeholders)  # the answer is the common value of two facts
+        answer_tokens = {f"X{number}" for number in self.answer_numbers}
+        asked_facts = valued if self.names or shared else [fact for fact in valued if fact.value in answer_tokens]
         lines = [
             "import re",
             f"found = retrieve(query={self.query!r}, top_k={top_k})",
             "text = '\\n\\n'.join([passage['text'] for passage in found])",
             "values = []",
-            f"for pattern in {list(dict.fromkeys(map(_pattern, wanted)))!r}:",
+            f"for pattern in {list(dict.fromkeys(map(_pattern, asked_facts)))!r}:",
             "    values = values + re.findall(pattern, text)",
         ]
         if self.names:
@@ -113,81 +114,81 @@ class Draft:
 
 
 def _pattern(fact: Fact) -> str:
-    """What finds a fact whatever stands in place of its placeholder, which is its group."""
-    before, _, after = (re.sub(r"[\\.^$*+?{}()|\[\]]", r"\\\g<0>", part) for part in fact.text.partition(fact.value))
-    return f"{before}([^\\n]+?){after}"
+    """A regular expression for a fact whose group matches the value of its placeholder."""
+    prefix, _, after = (re.sub(r"[\\.^$*+?{}()|\[\]]", r"\\\g<0>", part) for part in fact.text.partition(fact.value))
+    return f"{prefix}([^\\n]+?){after}"
 
 
 def drafts(subtask: Subtask, world: World) -> list[Draft]:
-    """All that a sub-task can ask about in a world."""
+    """All drafts of a sub-task in a world."""
     return [draft for kind in world.kinds for draft in _DRAFTS[subtask](KindFacts(world, kind))]
 
 
-def spread(found: Sequence[Draft], wanted: int, seed: int) -> list[Draft]:
-    """Some of the drafts by chance, about as many of one form, of one thing and of one side as of another."""
-    place = {key: at for at, key in enumerate(shuffled([draft.key for draft in found], seed))}
-    left = sorted(found, key=lambda draft: place[draft.key])
-    taken: list[Draft] = []
+def spread(candidates: Sequence[Draft], count: int, seed: int) -> list[Draft]:
+    """A random sample of drafts that is balanced over forms, things and dimensions."""
+    place = {key: at for at, key in enumerate(shuffled([draft.key for draft in candidates], seed))}
+    remaining = sorted(candidates, key=lambda draft: place[draft.key])
+    selection: list[Draft] = []
     had = collections.Counter[object]()
-    while left and len(taken) < wanted:
-        chosen = min(left, key=lambda draft: [had[trait] for trait in _traits(draft)])
-        left.remove(chosen)
-        had.update(_traits(chosen))
-        taken.append(chosen)
-    return taken
+    while remaining and len(selection) < count:
+        draft = min(remaining, key=lambda draft: [had[trait] for trait in _traits(draft)])
+        remaining.remove(draft)
+        had.update(_traits(draft))
+        selection.append(draft)
+    return selection
 
 
 def _traits(draft: Draft) -> tuple[object, ...]:
-    return (len(draft.golden), draft.answered_by), draft.settled[0], draft.side
+    return (len(draft.golden), draft.answer_numbers), draft.settled[0], draft.side
 
 
 class KindFacts:
-    """Puts facts of one kind of a world into words."""
+    """Words the facts of one kind of a world."""
 
     def __init__(self, world: World, name: str) -> None:
         self.world, self.name, self.kind = world, name, world.kinds[name]
         self.members = self.kind.members
 
     def plain(self, member: str, side: str, value: str) -> Fact:
-        """That a thing has a value."""
+        """A thing has a value."""
         return Fact(member, self.world.dimensions[side].fact.format(name=member, value=value), value)
 
-    def numbered(self, side: str, members: Iterable[str]) -> tuple[Fact, ...]:
-        """That things have values X1, X2, ..."""
+    def numbered_facts(self, side: str, members: Iterable[str]) -> tuple[Fact, ...]:
+        """Things have the values X1, X2, ..."""
         return tuple(self.plain(member, side, f"X{number}") for number, member in enumerate(members, 1))
 
     def also(self, member: str, side: str, value: str) -> Fact:
-        """That a thing has a value besides."""
+        """A thing has a further value."""
         return Fact(member, (self.world.dimensions[side].also or "").format(name=member, value=value), value)
 
     def general(self, side: str, value: str) -> Fact:
-        """That the kind has a value in general."""
+        """The kind has a value in general."""
         text = self.world.dimensions[side].general.format(kind=self.name, value=value)
         return Fact(self.name, text, value, general=True)
 
     def membership(self, member: str) -> Fact:
-        """That a thing is of the kind."""
+        """A thing belongs to the kind."""
         return Fact(member, (self.kind.member or "").format(name=member, kind=self.name))
 
     def ask(self, key: str, side: str, **values: str) -> str:
-        """A question about a side."""
+        """A question about a dimension."""
         return str(getattr(self.world.dimensions[side], key)).format(**values)
 
     def sides(self, *keys: str) -> list[str]:
         """The dimensions that have these sentences."""
-        own = self.world.dimensions
-        return [side for side in self.kind.dimensions if all(getattr(own[side], key) for key in keys)]
+        dimensions = self.world.dimensions
+        return [side for side in self.kind.dimensions if all(getattr(dimensions[side], key) for key in keys)]
 
 
 def _filter(of: KindFacts) -> Iterator[Draft]:
     for member, side in itertools.product(of.members, of.sides()):
-        yield Draft(of.name, side, of.ask("ask", side, name=member), of.numbered(side, [member]), (member,))
+        yield Draft(of.name, side, of.ask("ask", side, name=member), of.numbered_facts(side, [member]), (member,))
 
 
 def _two_things(of: KindFacts) -> Iterator[Draft]:
     for pair, side in itertools.product(itertools.combinations(of.members, 2), of.sides()):
         query = of.world.placeholders.gap.join(of.ask("ask", side, name=name) for name in pair)
-        yield Draft(of.name, side, query, of.numbered(side, pair), pair, (1, 2))
+        yield Draft(of.name, side, query, of.numbered_facts(side, pair), pair, (1, 2))
 
 
 def _several_values(of: KindFacts) -> Iterator[Draft]:
@@ -202,31 +203,31 @@ def _things_of_a_kind(of: KindFacts) -> Iterator[Draft]:
     for some, side in itertools.product(itertools.combinations(of.members, SEVERAL), of.sides("ask_kind")):
         settled = (*some, *(member for member in of.members if member not in some))
         query = of.ask("ask_kind", side, kind=of.name)
-        yield Draft(of.name, side, query, of.numbered(side, some), settled, numbers, premise=True)
+        yield Draft(of.name, side, query, of.numbered_facts(side, some), settled, numbers, premise=True)
 
 
-def _compared(of: KindFacts) -> Iterator[Draft]:
+def _comparisons(of: KindFacts) -> Iterator[Draft]:
     for names, side in itertools.product(itertools.combinations(of.members, COMPARED), of.sides("most")):
         query = of.ask("most", side, names=of.world.placeholders.comma.join(names))
-        yield Draft(of.name, side, query, of.numbered(side, names), names, names=names)
+        yield Draft(of.name, side, query, of.numbered_facts(side, names), names, names=names)
 
 
 def _in_common(of: KindFacts) -> Iterator[Draft]:
     pairs = itertools.permutations(of.members, 2) if of.kind.member else ()
-    for (own, heir), side, shared in itertools.product(pairs, of.sides("common"), (1, 2)):
-        values = of.plain(own, side, "X1"), of.also(own, side, "X2")
-        golden = (*values, of.membership(heir), of.general(side, f"X{shared}"))
-        query = of.ask("common", side, first=own, second=heir)
-        yield Draft(of.name, side, query, golden, (own, heir), (shared,), premise=True)
+    for (member, other), side, shared in itertools.product(pairs, of.sides("common"), (1, 2)):
+        values = of.plain(member, side, "X1"), of.also(member, side, "X2")
+        golden = (*values, of.membership(other), of.general(side, f"X{shared}"))
+        query = of.ask("common", side, first=member, second=other)
+        yield Draft(of.name, side, query, golden, (member, other), (shared,), premise=True)
 
 
 def _inherited(of: KindFacts) -> Iterator[Draft]:
     members = of.members if of.kind.member else ()
-    for member, side, own in itertools.product(members, of.sides(), (False, True)):
+    for member, side, has_own_fact in itertools.product(members, of.sides(), (False, True)):
         golden = [of.membership(member), of.general(side, "X1")]
-        golden += [of.plain(member, side, "X2")] if own else []
+        golden += [of.plain(member, side, "X2")] if has_own_fact else []
         query = of.ask("ask", side, name=member)
-        yield Draft(of.name, side, query, tuple(golden), (member,), (2 if own else 1,), premise=True)
+        yield Draft(of.name, side, query, tuple(golden), (member,), (2 if has_own_fact else 1,), premise=True)
 
 
 def _related(of: KindFacts) -> Iterator[Draft]:
@@ -243,7 +244,7 @@ _DRAFTS: Mapping[Subtask, Callable[[KindFacts], Iterator[Draft]]] = {
     "combination_v1": _two_things,
     "combination_v2": _several_values,
     "combination_v3": _things_of_a_kind,
-    "comp": _compared,
+    "comp": _comparisons,
     "compare_ad": _in_common,
     "deductive_v1": _inherited,
     "deductive_v2": _related,

@@ -1,13 +1,13 @@
-r"""Gold answers that are expressions: what an answer must name, joined by "and" and "or".
+r"""Gold answers as expressions: the texts that an answer must contain, combined with "and" and "or".
 
     or      = and { ("|" | "||") and }
     and     = atom { ("&" | "&&") atom }
     atom    = "(" or ")" | literal
     literal = plain text | '"' text '"'
 
-"&" binds tighter than "|". Plain text ends at the next operator or parenthesis; the spaces around it are no part of
-it. A backslash takes the next character as it stands, in plain text and between quotes; a quote inside plain text is a
-character like any other. So `AT\&T` and `"AT&T"` are one literal, and `AT&T` is two.
+"&" binds tighter than "|". Plain text ends at the next operator or parenthesis and is stripped. A backslash escapes the
+next character in plain text and between quotes; a quote inside plain text has no special meaning. `AT\&T` and `"AT&T"`
+are one literal, `AT&T` is two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 
 DEEPEST = 50
-"""Parentheses within parentheses that are read; no real gold has as many."""
+"""Maximum depth of parentheses."""
 _TOKEN = re.compile(
     r"""\s*(?:(?P<sign>&&?|\|\|?|[()]|\Z)
       |"(?P<quoted>(?:[^"\\]|\\.)*)"
@@ -29,15 +29,15 @@ _HARD = frozenset("&|()\\")
 
 
 class BadExpression(ValueError):
-    """An expression is not one; the message says why and in which column, from 1."""
+    """Invalid expression; the message names the reason and the column, from 1."""
 
-    def __init__(self, why: str, at: int) -> None:
-        super().__init__(f"column {at + 1}: {why}")
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(f"column {at + 1}: {reason}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Literal:
-    """A text that an answer must hold."""
+    """A text that an answer must contain."""
 
     text: str
 
@@ -66,7 +66,7 @@ def parse(text: str) -> Expression:
     And(parts=(Literal(text='a'), Or(parts=(Literal(text='b'), Literal(text='c')))))
 
     Raises:
-        BadExpression: It is none.
+        BadExpression: The expression is invalid.
     """
     parser = _Parser(text)
     tree = parser.read_or(0)
@@ -75,8 +75,8 @@ def parse(text: str) -> Expression:
     return tree
 
 
-def written(tree: Expression) -> str:
-    """An expression that `parse` reads as this tree.
+def to_text(tree: Expression) -> str:
+    """An expression that `parse` reads back as this tree.
 
     >>> written(And((Literal("AT&T"), Or((Literal("b"), Literal("c"))))))
     '"AT&T" & (b | c)'
@@ -88,8 +88,8 @@ def written(tree: Expression) -> str:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     if isinstance(tree, Or):
-        return " | ".join(f"({written(part)})" if isinstance(part, Or) else written(part) for part in tree.parts)
-    return " & ".join(written(part) if isinstance(part, Literal) else f"({written(part)})" for part in tree.parts)
+        return " | ".join(f"({to_text(part)})" if isinstance(part, Or) else to_text(part) for part in tree.parts)
+    return " & ".join(to_text(part) if isinstance(part, Literal) else f"({to_text(part)})" for part in tree.parts)
 
 
 def literals(tree: Expression) -> Iterator[str]:
@@ -101,32 +101,32 @@ def literals(tree: Expression) -> Iterator[str]:
             yield from literals(part)
 
 
-def mapped(tree: Expression, change: Callable[[str], str]) -> Expression:
+def map_literals(tree: Expression, change: Callable[[str], str]) -> Expression:
     """The same tree with its literals changed."""
     if isinstance(tree, Literal):
         return Literal(change(tree.text))
-    return type(tree)(tuple(mapped(part, change) for part in tree.parts))
+    return type(tree)(tuple(map_literals(part, change) for part in tree.parts))
 
 
 def failing(tree: Expression, holds: Callable[[str], bool]) -> list[str]:
-    """The literals for want of which the expression is false; none where it is true.
+    """The literals whose absence makes the expression false; none if it is true.
 
-    Of an "and" they are those of the parts that are false, of an "or" those of all its parts.
+    For "and" these are the literals of the false parts, for "or" those of all parts.
     """
     if isinstance(tree, Literal):
         return [] if holds(tree.text) else [tree.text]
-    found = [failing(part, holds) for part in tree.parts]
-    if isinstance(tree, Or) and not all(found):
+    failures = [failing(part, holds) for part in tree.parts]
+    if isinstance(tree, Or) and not all(failures):
         return []
-    return [text for texts in found for text in texts]
+    return [text for texts in failures for text in texts]
 
 
 class _Parser:
-    """Reads one expression from left to right, one token ahead.
+    """A recursive-descent parser with one token of lookahead.
 
     Attributes:
-        at: Where the token begins.
-        token: The token as it is written, or what a literal says.
+        at: Position of the token.
+        token: The token, or the text of a literal.
         sign: "&", "|", "(" or ")"; "" at the end; None where the token is a literal.
     """
 
@@ -148,9 +148,9 @@ class _Parser:
             self.token = " ".join(self.token.split())
 
     def read_or(self, depth: int) -> Expression:
-        return self._joined("|", Or, lambda: self._joined("&", And, lambda: self._atom(depth)))
+        return self._parse_chain("|", Or, lambda: self._parse_chain("&", And, lambda: self._atom(depth)))
 
-    def _joined(self, sign: str, make: type[And] | type[Or], read: Callable[[], Expression]) -> Expression:
+    def _parse_chain(self, sign: str, make: type[And] | type[Or], read: Callable[[], Expression]) -> Expression:
         parts = [read()]
         while self.sign == sign:
             self.advance()

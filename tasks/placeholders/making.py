@@ -1,13 +1,13 @@
-"""Makes records with placeholders out of a world, of what `drafts` can ask about it.
+"""Generates records with placeholders from the `drafts` of a world.
 
-Noise is of three levels: facts of things of other kinds, the same side of the thing's siblings, and what holds for its
-kind in general. Where one of these would answer too, the level tells other sides instead.
+Noise has three levels: facts of things of other kinds, the same dimension of siblings, and general facts of the kind.
+If one of these would also answer the question, the level uses other dimensions instead.
 
-Each document puts sentences of the world, or of an LLM, around one fact. Each record has a `program` besides, which
-finds its answer through the query API of the environment `documents`. It is no part of PRGB's form.
+Each document surrounds one fact with sentences of the world or of an LLM. Each record also has a `program`, which
+PRGB's format lacks: it finds the answer through the query API of the environment `documents`.
 
-The values of a record's variants are made for it: none stands elsewhere in the record, and none stands twice. The same
-file gives the same bytes.
+The values of a record's variants are unique and occur nowhere else in the record. The same file produces the same
+bytes.
 """
 
 from __future__ import annotations
@@ -28,57 +28,57 @@ from r_eval.llms.replay import ReplyStores
 from r_eval.seeds import Seeds
 from r_eval.tasks.llm_client import LLMClient, prompt
 from r_eval.tasks.placeholders.drafts import COMPARED, Draft, Fact, KindFacts, drafts, spread
-from r_eval.tasks.placeholders.record import held
+from r_eval.tasks.placeholders.record import placeholders_in
 from r_eval.tasks.placeholders.variants import LEVELS, shuffled
 from r_eval.tasks.placeholders.world import Values, World
 
 WEAK, OTHERS = 8, 2
-"""Facts of other kinds in a record, and other sides of a kind, at most."""
+"""Maximum facts of other kinds in a record, and of other dimensions of the kind."""
 TRIES = 1000
 
 Writer = Callable[[Fact], str]
-"""Makes the document of a fact."""
+"""Writes the document of a fact."""
 
 
-def made(
+def make_records(
     world: World, count: int | None = None, seed: int | None = None, document: Writer | None = None
 ) -> list[dict[str, Any]]:
-    """The records of a world, in the order of the sub-tasks; fewer where it has no more to ask about.
+    """Generate the records of a world in the order of the sub-tasks; there may be fewer than requested.
 
     Args:
-        count: Of each sub-task that the world asks for; absent: as it says.
-        seed: In place of the world's own.
-        document: Makes the document of a fact, in place of the world's sentences.
+        count: Number per sub-task; default: as in the world.
+        seed: Replaces the world's seed.
+        document: Writes the document of a fact instead of the world's sentences.
 
     Raises:
-        UserError: There are too few values of a sort.
+        UserError: A sort has too few values.
     """
     maker = _Maker(world, world.placeholders.seed if seed is None else seed, document)
-    found = []
-    for subtask, wanted in world.placeholders.records.items():
-        number = count if count and wanted else wanted
-        chosen = spread(drafts(subtask, world), number, Seeds(maker.seed, subtask, 0).of("topics"))
-        found += [maker.record(f"{subtask}-{place}", draft) for place, draft in enumerate(chosen, 1)]
-    return found
+    records = []
+    for subtask, n_wanted in world.placeholders.records.items():
+        number = count if count and n_wanted else n_wanted
+        topics = spread(drafts(subtask, world), number, Seeds(maker.seed, subtask, 0).of("topics"))
+        records += [maker.record(f"{subtask}-{place}", draft) for place, draft in enumerate(topics, 1)]
+    return records
 
 
 async def write_documents(
     world: World, llm: str, replies: ReplyStores, count: int | None = None, seed: int | None = None
 ) -> tuple[dict[Fact, str], collections.Counter[str]]:
-    """A document that an LLM writes around each fact of the records of a world; see `made`.
+    """Have an LLM write a document around each fact of the records of a world; see `make_records`.
 
-    Facts that it fails to put into words keep the world's own sentences, and are counted by the reason.
+    Facts without a valid document keep the world's sentences and are counted by reason.
 
     Raises:
         UserError: The LLM failed.
     """
     facts: dict[Fact, str] = {}
-    made(world, count, seed, lambda fact: facts.setdefault(fact, framed(world, fact)))
+    make_records(world, count, seed, lambda fact: facts.setdefault(fact, frame_fact(world, fact)))
     failed = collections.Counter[str]()
     async with LLMClient(llm, replies) as writer:
         prompts = (prompt(f"placeholder-{language_of(f.text)}", name=f.subject, fact=f.text) for f in facts)
-        written = await asyncio.gather(*map(writer.complete, prompts))
-    for fact, reply in zip(list(facts), written, strict=True):
+        documents = await asyncio.gather(*map(writer.complete, prompts))
+    for fact, reply in zip(list(facts), documents, strict=True):
         text = " ".join(reply.split())
         if reason := _unusable(text, fact):
             failed[reason] += 1
@@ -88,7 +88,7 @@ async def write_documents(
 
 
 def _unusable(text: str, fact: Fact) -> str:
-    """Why a document that an LLM wrote cannot stand for a fact; "" where it can."""
+    """Why an LLM's document is rejected; "" if it is accepted."""
     if text.count(fact.text) != 1:
         return "documents without the sentence, or with it twice"
     rest = text.replace(fact.text, "")
@@ -104,7 +104,7 @@ def lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def framed(world: World, fact: Fact) -> str:
+def frame_fact(world: World, fact: Fact) -> str:
     """A document about a fact in the world's own sentences."""
     frames = world.placeholders.premises if fact.general else world.placeholders.documents
     if not frames:
@@ -114,27 +114,27 @@ def framed(world: World, fact: Fact) -> str:
 
 
 class _Maker:
-    """Makes the records of one world, whose own facts are the same in all of them."""
+    """Generates the records of one world, which share its facts."""
 
     def __init__(self, world: World, seed: int, document: Writer | None) -> None:
         self.world, self.seed = world, seed
-        self.document = document or functools.partial(framed, world)
+        self.document = document or functools.partial(frame_fact, world)
         draw = random.Random(Seeds(self.seed, "world", 0).of("facts"))
-        taken: dict[str, set[str]] = collections.defaultdict(set)
+        used_values: dict[str, set[str]] = collections.defaultdict(set)
         self._values: dict[tuple[str, str], str] = {}
         for kind_name, kind in world.kinds.items():
             for side in kind.dimensions:
                 sort = world.dimensions[side].values
                 for subject in (*kind.members, f"\0{kind_name}"):
                     value = world.facts.get(subject, {}).get(side)
-                    if not value:  # one that is there already only where there are no others
-                        value = next(fresh(world.values[sort], draw, taken[sort]), "")
-                        value = value or next(fresh(world.values[sort], draw, set()))
-                        taken[sort].add(value)
+                    if not value:  # reuse a value only if there are no others
+                        value = next(new_values(world.values[sort], draw, used_values[sort]), "")
+                        value = value or next(new_values(world.values[sort], draw, set()))
+                        used_values[sort].add(value)
                     self._values[subject, side] = value
 
     def record(self, id: str, draft: Draft) -> dict[str, Any]:
-        """One record; the values of its variants stand in none of its texts.
+        """One record; the values of its variants occur in none of its texts.
 
         Raises:
             UserError: There are too few values for its variants.
@@ -150,9 +150,9 @@ class _Maker:
         for number in range(self.world.placeholders.variants):
             values = {}
             for token in draft.placeholders:
-                for value in fresh(self.world.values[sort], draw, used):
+                for value in new_values(self.world.values[sort], draw, used):
                     used.add(value)
-                    if not held(texts, frozenset({value})):
+                    if not placeholders_in(texts, frozenset({value})):
                         values[token] = value
                         break
                 else:
@@ -168,36 +168,38 @@ class _Maker:
         }
 
     def _noise(self, draft: Draft) -> tuple[list[Fact], list[Fact], list[Fact]]:
-        """Facts of the three levels."""
+        """The facts of the three noise levels."""
 
         def facts(kind: str, members: Iterable[str], sides: Iterable[str]) -> list[Fact]:
             pairs = itertools.product(members, sides)
-            return [KindFacts(self.world, kind).plain(one, side, self._values[one, side]) for one, side in pairs]
+            return [
+                KindFacts(self.world, kind).plain(member, side, self._values[member, side]) for member, side in pairs
+            ]
 
-        own = KindFacts(self.world, draft.kind)
+        kind_facts = KindFacts(self.world, draft.kind)
         far = [
             fact
             for name, other in self.world.kinds.items()
             if name != draft.kind
             for fact in facts(name, other.members, other.dimensions)
         ]
-        others = [side for side in own.kind.dimensions if side != draft.side]
-        near = facts(draft.kind, [member for member in own.members if member not in draft.settled], [draft.side])
-        near = near or facts(draft.kind, own.members, others)
+        others = [side for side in kind_facts.kind.dimensions if side != draft.side]
+        near = facts(draft.kind, [member for member in kind_facts.members if member not in draft.settled], [draft.side])
+        near = near or facts(draft.kind, kind_facts.members, others)
         sides = others if draft.premise else [draft.side]
-        above = [own.general(side, self._values[f"\0{draft.kind}", side]) for side in sides]
+        above = [kind_facts.general(side, self._values[f"\0{draft.kind}", side]) for side in sides]
         seed = Seeds(self.seed, draft.key, 0).of("noise")
         return _some(far, seed, WEAK), _some(near, seed, WEAK), _some(above, seed, OTHERS)
 
 
 def _some(facts: Iterable[Fact], seed: int, most: int) -> list[Fact]:
-    """Some facts by chance."""
+    """A random sample of facts."""
     by_text = {fact.text: fact for fact in facts}
     return [by_text[text] for text in shuffled(list(by_text), seed)[:most]]
 
 
-def fresh(values: Values, draw: random.Random, used: set[str]) -> Iterator[str]:
-    """Values that are not among the used ones, by chance; it ends where there are hardly any more."""
+def new_values(values: Values, draw: random.Random, used: set[str]) -> Iterator[str]:
+    """Random unused values; ends when hardly any are left."""
     if values.of:
         yield from (value for value in draw.sample(values.of, len(values.of)) if value not in used)
         return

@@ -1,4 +1,4 @@
-"""A record of PRGB's form: a query, documents with placeholders, and for each variant their values and the answer."""
+"""A PRGB record: a query, documents with placeholders, and for each variant the values and the answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from r_eval.languages import HAN, KANA
 from r_eval.tasks.placeholders.expressions import BadExpression, parse
 
 _INSIDE = rf"[^\W{HAN}{KANA}]"
-"""A character that goes on with a word; Chinese and Japanese have no borders between words."""
+"""A character that continues a word; Chinese and Japanese have no word boundaries."""
 _WORD = re.compile(_INSIDE)
 
 Kind = Literal["filtering", "combination", "reasoning"]
@@ -24,15 +24,15 @@ KINDS: Mapping[str, Kind] = {
     "combination_v2": "combination",
     "combination_v3": "combination",
 }
-"""The task that a sub-task belongs to; any other is reasoning, as published."""
+"""The task of a sub-task; all others are reasoning, as published."""
 
 
-def substituted(text: str, values: Mapping[str, str]) -> str:
-    """The text with every placeholder replaced by its value, all at once, so that a value that holds another one is
-    left alone; of two that begin at one place the longer is meant.
+def substitute(text: str, values: Mapping[str, str]) -> str:
+    """Replace every placeholder by its value in one pass, so that placeholders in values are not replaced; at the same
+    position the longest placeholder wins.
 
-    A placeholder that begins or ends with a letter, digit or underscore is none inside a longer word: X1 is not in X10,
-    and 5 is not in 5.5.
+    Placeholders that begin or end with a letter, digit or underscore match whole words only: X1 does not match in X10,
+    nor 5 in 5.5.
 
     >>> substituted("X1 met X10.", {"X1": "Ann", "X10": "the X1 group"})
     'Ann met the X1 group.'
@@ -40,8 +40,8 @@ def substituted(text: str, values: Mapping[str, str]) -> str:
     return _pattern(frozenset(values)).sub(lambda match: values[match[0]], text) if values else text
 
 
-def held(text: str, tokens: frozenset[str]) -> set[str]:
-    """The placeholders that a text holds."""
+def placeholders_in(text: str, tokens: frozenset[str]) -> set[str]:
+    """The placeholders in a text."""
     return set(_pattern(tokens).findall(text)) if tokens else set()
 
 
@@ -51,7 +51,7 @@ def _pattern(tokens: frozenset[str]) -> re.Pattern[str]:
 
 
 def _bordered(token: str) -> str:
-    """A pattern for one placeholder and the borders that it needs."""
+    """A pattern for one placeholder with its word boundaries."""
     before = rf"(?<!{_INSIDE})" if _WORD.match(token[:1]) else ""
     after = rf"(?!{_INSIDE})" if _WORD.match(token[-1:]) else ""
     if token[:1].isdecimal():
@@ -62,7 +62,7 @@ def _bordered(token: str) -> str:
 
 
 def _text(value: object) -> object:
-    """A number stands for the text that it is written as."""
+    """Convert a number to text."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
@@ -80,7 +80,7 @@ Filled = Annotated[str, BeforeValidator(_text), AfterValidator(_filled)]
 
 
 class Placeholders(BaseModel):
-    """For each variant the values of the placeholders, and the answer: an expression of `expressions`."""
+    """The values of the placeholders and the answer, an expression (see `expressions`), of each variant."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -102,15 +102,15 @@ class Placeholders(BaseModel):
         return self
 
 
-class Record(BaseModel):
-    """One record; what is not named is passed over.
+class PlaceholderRecord(BaseModel):
+    """One record; unknown keys are ignored.
 
     Attributes:
         id: `<sub-task>-<number>`.
-        golden_doc: The documents that the answer follows from.
+        golden_doc: The documents that support the answer.
         noise_doc_level1: Documents about other things.
-        noise_doc_level2: About siblings: the same side of something of the same kind.
-        noise_doc_level3: About what is more general: true of the kind, not of the thing that is asked.
+        noise_doc_level2: Documents about siblings: the same dimension of another thing of the kind.
+        noise_doc_level3: More general documents: true of the kind, but not of the thing in question.
     """
 
     model_config = ConfigDict(extra="ignore")

@@ -1,8 +1,8 @@
-"""A world file: what records with placeholders are made of (see `making`).
+"""World files, from which records with placeholders are generated (see `making`).
 
-Things of a few kinds have values along dimensions, each with the sentences that tell it; docs/placeholders.md shows a
-file, `prgb/en.placeholders.yaml` has every key. What a fact of the world is, where neither `triples` (a file of them)
-nor `facts: {member: {dimension: value}}` says, is made like any other value.
+Things of several kinds have values in dimensions, each with sentences that state them; docs/placeholders.md shows a
+file, `prgb/en.placeholders.yaml` has every key. Facts come from `triples` (a file) or `facts: {member: {dimension:
+value}}`; others are generated like any value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RECORDS: Mapping[Subtask, int] = {
 
 
 class Values(Part):
-    """How values of one sort are made: whole numbers, words put together of parts, or members of a list."""
+    """Values of one sort: whole numbers, words composed of parts, or members of a list."""
 
     from_: int | None = Field(None, alias="from", ge=0)
     to: int | None = Field(None, ge=0)
@@ -58,14 +58,14 @@ OfValue = Annotated[str, slots("name", "value")]
 
 
 class Dimension(Part):
-    """One side of things, with the sentences about it.
+    """A property of things, with the sentences about it.
 
     Attributes:
-        fact, general: That a thing, or its kind in general, has a value; `also` that it has one besides.
-        ask, ask_all, ask_kind: Questions for the value of a thing, for all its values, for those of a kind's members.
-        most: Which of some things has the highest number.
-        common: What two things have in common.
-        feature: The side's name, for the rules of relations.
+        fact, general: State a value of a thing, or of its kind in general; `also` states a further value.
+        ask, ask_all, ask_kind: Ask for the value of a thing, all its values, or the values of a kind's members.
+        most: Asks which of several things has the highest number.
+        common: Asks what two things have in common.
+        feature: Name of the dimension for the rules of relations.
     """
 
     values: str
@@ -87,14 +87,14 @@ class Dimension(Part):
 
 
 class Relation(Part):
-    """What one member has to do with another: a sentence, and a rule that follows from it."""
+    """A relation between two members: a sentence and the rule that it implies."""
 
     fact: Annotated[str, slots("name", "other")]
     rule: Annotated[str, slots("kind", "feature")]
 
 
 class Kind(Part):
-    """A parent: its members, and which dimensions they have."""
+    """A kind with its members and their dimensions."""
 
     dimensions: list[str] = Field(min_length=1)
     members: list[str] = Field(min_length=3)
@@ -103,7 +103,7 @@ class Kind(Part):
 
 
 class Wanted(Part):
-    """What is to be made; `comma` stands between the names in `{names}`, `gap` between two questions in a row."""
+    """The records to generate; `comma` separates the names in `{names}`, `gap` two consecutive questions."""
 
     records: dict[Subtask, Annotated[int, Field(ge=0)]] = dict(RECORDS)
     variants: int = Field(4, ge=2)
@@ -137,12 +137,12 @@ class World(Part):
                 raise ValueError(f"dimensions.{name}: values: there are none called {dimension.values!r}")
             if dimension.most is not None and self.values[dimension.values].from_ is None:
                 raise ValueError(f"dimensions.{name}: most: goes with numbers only")
-        if twice := [member for member, number in collections.Counter(self.members).items() if number > 1]:
-            raise ValueError(f"kinds: {twice[0]!r} is a member twice")
-        if strange := [member for member in self.facts if member not in self.members]:
-            raise ValueError(f"facts: {strange[0]!r} is a member of no kind")
-        named = [name for kind in self.kinds.values() for name in kind.dimensions]
-        for name in (*named, *(name for own in self.facts.values() for name in own)):
+        if duplicates := [member for member, number in collections.Counter(self.members).items() if number > 1]:
+            raise ValueError(f"kinds: {duplicates[0]!r} is a member twice")
+        if unknown := [member for member in self.facts if member not in self.members]:
+            raise ValueError(f"facts: {unknown[0]!r} is a member of no kind")
+        names = [name for kind in self.kinds.values() for name in kind.dimensions]
+        for name in (*names, *(name for facts in self.facts.values() for name in facts)):
             if name not in self.dimensions:
                 raise ValueError(f"there is no dimension {name!r}")
         return self
@@ -154,10 +154,10 @@ def is_world_file(path: Path) -> bool:
 
 
 def read_world(path: Path) -> World:
-    """A world file with its facts; triples about other things than its members are passed over.
+    """Read a world file with its facts; triples about things other than its members are ignored.
 
     Raises:
-        UserError: It is not there, not YAML, or a key is wrong.
+        UserError: The file does not exist, is not YAML, or a key is wrong.
     """
     world = read_file(path, "file of placeholders", World)
     if world.triples is not None:

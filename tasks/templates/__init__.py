@@ -1,5 +1,5 @@
-"""Questions from templates: a record fills a sentence, and the template's program, run through the environment's own
-query APIs in the sandbox, gives the gold answer. So every question is known to be answerable through the APIs.
+"""Questions from templates: a record fills a sentence, and the template's program computes the gold answer through the
+environment's query APIs in the sandbox. So every question is known to be answerable through the APIs.
 docs/questions.md describes the file.
 
 A question is dropped, and counted by reason, where `where` refuses its records, a slot is empty, its program fails or

@@ -1,4 +1,4 @@
-"""Questions from a template file: filled, solved in the sandbox, and dropped where they do not hold."""
+"""Generates questions from a template file: fills templates, runs programs in the sandbox, drops invalid questions."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ from r_eval.tasks.templates.render import OPTIONS, Phrasing, in_order
 from r_eval.tasks.templates.schema import Template, TemplateFile
 
 PROGRAMS = 100
-"""Different programs that are tried for one text."""
+"""Maximum number of different programs per text."""
 AT_ONCE = 4
-"""How many of them before their answers are compared."""
+"""Number of programs that run before their answers are compared."""
 SEPARATOR = re.compile(r"(?<=\d)[.,](?=\d)")
 VERDICTS = ("yes", "no", "true", "false")
 CODE = ("evidence", "aliases", "entities")
-"""Keys of a template that hold expressions over its program."""
+"""Keys of a template with expressions over its program."""
 
 
 @dataclasses.dataclass
 class Generated:
-    """Questions made, and how many were dropped for which reason.
+    """Generated questions, and the number dropped by reason.
 
     Attributes:
-        examples: By reason, the first case: what a program's failure says, or the question's text.
-        shown: By a question's id, what records put into its text.
+        examples: By reason, the first case: the program's error message or the question's text.
+        slot_values: By question id, the values from records in its text.
     """
 
     questions: list[Question] = dataclasses.field(default_factory=list)
     dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     examples: dict[str, str] = dataclasses.field(default_factory=dict)
-    shown: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    slot_values: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     def drop(self, reason: str, example: str) -> None:
-        """Count a question that was dropped."""
+        """Count a dropped question."""
         self.dropped[reason] += 1
         self.examples.setdefault(reason, example)
 
 
 class Reading(NamedTuple):
-    """One way in which a text comes about.
+    """A template, phrasing and records that produce a text.
 
     Attributes:
-        asks: Whether the template asks the text with these records, or this only tells whether it has another answer.
+        asks: Whether this may become the question; other readings only show whether the text is ambiguous.
     """
 
     template: Template
@@ -76,11 +76,11 @@ class Reading(NamedTuple):
             raise UserError(f"templates.{self.template.id}: program: {error}") from None
 
     def rejection_reason(self, text: str, answer: str) -> str | None:
-        """Why an answer makes no question of the text; None where it does."""
+        """Why a text with an answer is no valid question; None if it is."""
         if not answer:
             return "empty answer"
-        names_it = self.template.choice or self.template.options or self.phrasing.offers(self.records, answer)
-        return "answer in the question" if not names_it and gives_away(text, answer) else None
+        offers_answer = self.template.choice or self.template.options or self.phrasing.offers(self.records, answer)
+        return "answer in the question" if not offers_answer and gives_away(text, answer) else None
 
 
 async def generate(
@@ -91,112 +91,111 @@ async def generate(
     seed: int,
     known: KnownRecords | None = None,
 ) -> Generated:
-    """Make questions, as evenly over the templates as they allow.
+    """Generate questions, distributed over the templates as evenly as possible.
 
-    A question is kept only if no other records make the same text with another answer. These are tried: every first
-    record with all that is joined to it; in place of a record that was sampled with it (and of the first one), up to
-    20 others of which the text shows the same; every phrasing, and every template of the file. A text that more than
-    100 different programs belong to is dropped without trying them.
+    A question is kept only if no other records give the same text with another answer. This covers every first record
+    with its joined records, up to 20 lookalikes of sampled (and first) records of which the text shows the same, every
+    phrasing, and every template of the file. A text with more than 100 different programs is dropped unchecked.
 
     Args:
-        count: How many are wanted; fewer come where the records do not give more.
-        seed: Decides which records are taken.
-        known: The environment's records, where other calls are made from the same ones.
+        count: Number of questions; there may be fewer if the records do not suffice.
+        seed: Determines the sampled records.
+        known: The environment's records, to share them between calls.
 
     Raises:
         UserError: A template does not fit the environment.
         EnvironmentFailure: The environment failed.
     """
     making = _Making(environment, sandbox, seed, known or KnownRecords(environment, file.records))
-    waiting = []
+    queues = []
     for template in file.templates:
         try:
-            waiting.append((template, await making.fill(template)))
+            queues.append((template, await making.fill(template)))
         except UserError as error:
             raise UserError(f"templates.{template.id}: {error}") from None
-    made, asked = making.made, set[str]()
-    while waiting and len(made.questions) < count:
-        turn = waiting[: count - len(made.questions)]
-        found = await asyncio.gather(*(making.next(*queue, asked) for queue in turn))
-        for queue, first in zip(turn, found, strict=True):
-            one = first
-            while one is not None and one[0] in asked:  # another template made it in this turn
-                one = await making.next(*queue, asked)
-            if one is None:
-                waiting.remove(queue)
+    result, used_texts = making.result, set[str]()
+    while queues and len(result.questions) < count:
+        turn = queues[: count - len(result.questions)]
+        candidates = await asyncio.gather(*(making.next(*queue, used_texts) for queue in turn))
+        for queue, first in zip(turn, candidates, strict=True):
+            candidate = first
+            while candidate is not None and candidate[0] in used_texts:  # another template made it in this turn
+                candidate = await making.next(*queue, used_texts)
+            if candidate is None:
+                queues.remove(queue)
                 continue
-            text, question, shown = one
-            asked.add(text)
-            made.questions.append(question)
-            made.shown[question.id] = shown
-    return made
+            text, question, slot_values = candidate
+            used_texts.add(text)
+            result.questions.append(question)
+            result.slot_values[question.id] = slot_values
+    return result
 
 
 class _Making:
-    """Knows all readings of every text, and solves them; a program that several readings share runs once."""
+    """Collects all readings of every text and runs their programs, each distinct program once."""
 
     def __init__(self, environment: Environment, sandbox: Sandbox, seed: int, known: KnownRecords) -> None:
         self._environment, self._sandbox, self._seed, self._known = environment, sandbox, seed, known
         self._readings: dict[str, list[Reading]] = {}
         self._results: dict[str, asyncio.Task[ProgramResult]] = {}
-        self.made = Generated()
+        self.result = Generated()
 
     async def fill(self, template: Template) -> collections.deque[str]:
-        """Choose records for a template and word them; the texts that it asks, in their order.
+        """Choose records for a template and word them; returns the texts of its questions in order.
 
         Raises:
             UserError: It does not fit the records.
         """
         expressions = Expressions(self._environment, self._sandbox)
         phrasings = [Phrasing(text) for text in template.phrasings]
-        names, chosen, refused = await choose(template, self._known.of, expressions, self._seed, phrasings)
-        self.made.dropped["where"] += refused
-        rows = [one.row for one in chosen]
+        names, combinations, refused = await choose(template, self._known.of, expressions, self._seed, phrasings)
+        self.result.dropped["where"] += refused
+        rows = [one.row for one in combinations]
         columns = [await expressions.values(code, names, rows, "options") for code in template.options]
         texts: dict[str, None] = {}
         for phrasing in phrasings:
             phrasing.check(names)
-        for place, (row, _, own) in enumerate(chosen):
+        for place, (row, _, own) in enumerate(combinations):
             records = dict(zip(names, row, strict=True))
             options = _options([column[place] for column in columns])
             filled: dict[str, Phrasing] = {}
             for phrasing in phrasings:
                 if (text := phrasing.text(records, options)) is not None:
                     filled.setdefault(text, phrasing)
-            asked = self._pick(template.id, list(filled)) if own and filled else None
-            self.made.dropped["empty slot"] += own and not filled
+            chosen_text = self._pick(template.id, list(filled)) if own and filled else None
+            self.result.dropped["empty slot"] += own and not filled
             for text, phrasing in filled.items():
-                reading = Reading(template, phrasing, records, options, text == asked)
+                reading = Reading(template, phrasing, records, options, text == chosen_text)
                 self._readings.setdefault(text, []).append(reading)
-            if asked is not None:
-                texts[asked] = None
-        self.made.dropped = +self.made.dropped
+            if chosen_text is not None:
+                texts[chosen_text] = None
+        self.result.dropped = +self.result.dropped
         return collections.deque(texts)
 
     def _pick(self, id: str, texts: list[str]) -> str:
-        """One of several wordings of the same; which one depends on the seed, the template and the records alone."""
+        """Choose among wordings of the same; the choice depends on seed, template and records alone."""
         digest = hashlib.blake2b(f"{self._seed}\0{id}\0{texts[0]}".encode(), digest_size=8).digest()
         return texts[int.from_bytes(digest, "big") % len(texts)]
 
     async def next(
-        self, template: Template, texts: collections.deque[str], asked: set[str]
+        self, template: Template, texts: collections.deque[str], used_texts: set[str]
     ) -> tuple[str, Question, list[str]] | None:
-        """The next text of a template whose question holds, with what records put into it; None at the end."""
+        """The next valid question of a template with its text and slot values; None at the end."""
         while texts:
             text = texts.popleft()
-            if text in asked:
+            if text in used_texts:
                 continue
             readings = sorted(self._readings[text], key=lambda one: not (one.asks and one.template is template))
-            if (found := await self._solved(text, readings)) is not None:
-                return text, *found
+            if (solution := await self._solve(text, readings)) is not None:
+                return text, *solution
         return None
 
-    async def _solved(self, text: str, readings: Sequence[Reading]) -> tuple[Question, list[str]] | None:
-        """The question of a text, None where it does not hold; the first of its readings ask it."""
+    async def _solve(self, text: str, readings: Sequence[Reading]) -> tuple[Question, list[str]] | None:
+        """The question of a text, or None if it is invalid; the first readings are those that ask it."""
         programs = [reading.program() for reading in readings]
         different = list(dict.fromkeys(programs))
         if len(different) > PROGRAMS:
-            self.made.drop("ambiguous", f"{text} (more than {PROGRAMS} programs)")
+            self.result.drop("ambiguous", f"{text} (more than {PROGRAMS} programs)")
             return None
         results: dict[str, ProgramResult] = {}
         for start in range(0, len(different), AT_ONCE):
@@ -204,7 +203,7 @@ class _Making:
             results.update(zip(block, await asyncio.gather(*map(self._result, block)), strict=True))
             answers = list(dict.fromkeys(answer for r in results.values() if (answer := _answer(r))))
             if len(answers) > 1:
-                self.made.drop("ambiguous", f"{text} ({' / '.join(answers[:2])})")
+                self.result.drop("ambiguous", f"{text} ({' / '.join(answers[:2])})")
                 return None
         template = readings[0].template
         for reading, program in zip(readings, programs, strict=True):
@@ -212,15 +211,15 @@ class _Making:
                 break
             result = results[program]
             if result.error is None and (reason := reading.rejection_reason(text, _answer(result))) is not None:
-                self.made.drop(reason, text)
+                self.result.drop(reason, text)
                 continue
-            if result.error is None:  # once more, with what is worked out after it
+            if result.error is None:  # run again with further expressions
                 code = [one.strip() for key in CODE for one in getattr(template, key)]
                 inputs = {**reading.records, OPTIONS: reading.options}
                 result = await self._run(template.program, inputs, code) if code else result
             if result.error is None:
                 return self._question(text, reading, program, result)
-            self.made.drop(f"program: {result.error.cause}", result.error.message)
+            self.result.drop(f"program: {result.error.cause}", result.error.message)
         return None
 
     async def _result(self, program: str) -> ProgramResult:
@@ -236,32 +235,32 @@ class _Making:
             session.close()
 
     def _question(self, text: str, reading: Reading, program: str, result: ProgramResult) -> tuple[Question, list[str]]:
-        """The question, its options in an order that the seed and the text decide; and what records put into it."""
+        """The question, with its options in a seeded order, and its slot values."""
         template, order = reading.template, f"{self._seed}/{text}"
-        shown: list[str] = []
-        worded = reading.phrasing.text(reading.records, reading.options, order, shown) or text
+        slot_values: list[str] = []
+        wording = reading.phrasing.text(reading.records, reading.options, order, slot_values) or text
         values = iter(result.extra)
-        found = {key: list(_flat([next(values) for _ in getattr(template, key)])) for key in CODE}
+        extras = {key: list(_flat([next(values) for _ in getattr(template, key)])) for key in CODE}
         meta: dict[str, Any] = {"template": template.id}
         if reading.options:
             meta["options"] = list(map(str, in_order(reading.options, order if reading.phrasing.shuffles else None)))
         question = Question(
-            id=f"{template.id}-{hashlib.blake2b(worded.encode(), digest_size=4).hexdigest()}",
-            question=worded,
-            answers=list(dict.fromkeys([_answer(result), *(text for text in found["aliases"] if text.strip())])),
+            id=f"{template.id}-{hashlib.blake2b(wording.encode(), digest_size=4).hexdigest()}",
+            question=wording,
+            answers=list(dict.fromkeys([_answer(result), *(text for text in extras["aliases"] if text.strip())])),
             level=template.level,
             program=program,
-            evidence=list(dict.fromkeys(found["evidence"])),
-            entities=list(dict.fromkeys(text for text in found["entities"] if text.strip())),
+            evidence=list(dict.fromkeys(extras["evidence"])),
+            entities=list(dict.fromkeys(text for text in extras["entities"] if text.strip())),
             meta=meta,
         )
-        return question, shown
+        return question, slot_values
 
 
 def gives_away(text: str, answer: str) -> bool:
-    """Whether a text holds all values of an answer, as whole words or parts of a number ("1" of "1,000").
+    """Whether a text contains all values of an answer, as whole words or parts of a number ("1" of "1,000").
 
-    A yes or no is never given away.
+    This is never so for yes and no.
     """
     text, answer = (SEPARATOR.sub(" ", one) for one in (text, answer))
     values = [value for value in answer.split(";") if words(value)]
@@ -271,7 +270,7 @@ def gives_away(text: str, answer: str) -> bool:
 
 
 def _options(values: Sequence[Any]) -> list[Any]:
-    """The choices, each once and sorted; an expression that gives a list gives several."""
+    """The distinct options, sorted; a list counts as several."""
     flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
     return sorted({str(one): one for one in flat}.values(), key=str)
 

@@ -1,4 +1,4 @@
-"""A template's code with the records' values in it, so that it stands by itself; and what code looks at."""
+"""Inserts the values of records into a template's code, and analyses which records code uses."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, cast
 from r_eval.errors import UserError
 
 BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What `ast.parse` raises for a text that is no Python."""
+"""Exceptions of `ast.parse` for invalid Python."""
 
 
 def with_values(program: str, records: Mapping[str, Any]) -> str:
-    """A program with the records' values in it.
+    """Insert the values of records into a program.
 
-    `person["name"]` becomes the value; a record that is used in any other way, such as `person.get("name")` or within
-    an f-string, is assigned first, with no more fields than the program looks at. Everything else stays as it is
-    written, comments too, and so does what cannot be parsed: the sandbox may read it all the same.
+    `person["name"]` becomes the value; a record that is used in any other way, such as `person.get("name")` or in an
+    f-string, is assigned at the start with the fields that the program uses. Everything else, comments included, stays
+    unchanged, as does code that cannot be parsed, which the sandbox may still accept.
 
     Raises:
         UserError: A record has no such field.
@@ -51,40 +51,40 @@ def no_field(field: Any, record: Any) -> UserError:
 
 
 def _edits(node: ast.AST, records: Mapping[str, Any]) -> Iterator[tuple[ast.expr, str]]:
-    """The parts of a program that name a record's field, and what they become."""
-    if isinstance(node, ast.JoinedStr):  # its braces cannot hold every quote and backslash
+    """The expressions of a program that name a record's field, with their replacements."""
+    if isinstance(node, ast.JoinedStr):  # its braces do not allow every quote and backslash
         return
-    if (known := _value(node, records)) is not None:
-        yield cast(ast.expr, node), known
+    if (replacement := _value(node, records)) is not None:
+        yield cast(ast.expr, node), replacement
         return
     for child in ast.iter_child_nodes(node):
         yield from _edits(child, records)
 
 
 def _value(node: ast.AST, records: Mapping[str, Any]) -> str | None:
-    """The code of the value of `person["name"]` or `person["interests"][0]`; None for what is anything else."""
+    """The code of the value of `person["name"]` or `person["interests"][0]`; None for any other code."""
     path: list[Any] = []
     while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.ctx, ast.Load):
         path.insert(0, node.slice.value)
         node = node.value
     if not path or not isinstance(node, ast.Name) or node.id not in records:
         return None
-    found = records[node.id]
-    if path[0] not in found:
-        raise no_field(path[0], found)
+    value = records[node.id]
+    if path[0] not in value:
+        raise no_field(path[0], value)
     try:
         for key in path:
-            found = found[key]
-    except (KeyError, IndexError, TypeError):  # the program itself is to say so
+            value = value[key]
+    except (KeyError, IndexError, TypeError):  # left to the program to report
         return None
-    text = repr(found)
+    text = repr(value)
     return f"({text})" if text.startswith("-") else text
 
 
 def fields_of(code: str, names: Sequence[str]) -> dict[str, frozenset[str] | None]:
-    """The records that code sees, with the fields of each; None where it takes a record whole.
+    """The records that code uses, with the fields of each, or None if it uses the whole record.
 
-    Of a text that cannot be parsed, all of them whole.
+    For code that cannot be parsed, all records as a whole.
     """
     try:
         nodes = list(ast.walk(ast.parse(code.strip())))
@@ -97,25 +97,28 @@ def fields_of(code: str, names: Sequence[str]) -> dict[str, frozenset[str] | Non
             case ast.Subscript(value=ast.Name(id=name) as record, slice=ast.Constant(value=str(field))):
                 fields.setdefault(name, set()).add(field)
                 inner.add(id(record))
-    used = [node for node in nodes if isinstance(node, ast.Name)]
-    whole = {node.id for node in used if id(node) not in inner}
-    seen = {node.id for node in used}
-    return {name: None if name in whole else frozenset(fields[name]) for name in names if name in seen}
+    name_nodes = [node for node in nodes if isinstance(node, ast.Name)]
+    whole = {node.id for node in name_nodes if id(node) not in inner}
+    read_names = {node.id for node in name_nodes}
+    return {name: None if name in whole else frozenset(fields[name]) for name in names if name in read_names}
 
 
 def canonical(program: str, records: Sequence[str] = ()) -> str:
-    """A program with its own variables and its records under names that say nothing, for telling whether two are alike.
+    """A program with canonical names of variables and records, to compare programs.
 
-    A text that is no program stays as it is.
+    A text that is not a program stays unchanged.
     """
     try:
         tree = ast.parse(program)
     except BROKEN:
         return program
-    named = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    own = [*records, *(node.id for node in named if isinstance(node.ctx, ast.Store) and node.id != "answer")]
+    name_nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    local_names = [
+        *records,
+        *(node.id for node in name_nodes if isinstance(node.ctx, ast.Store) and node.id != "answer"),
+    ]
     new: dict[str, str] = {}
-    for node in named:
-        if node.id in own:
+    for node in name_nodes:
+        if node.id in local_names:
             node.id = new.setdefault(node.id, f"v{len(new)}")
     return ast.unparse(tree)

@@ -1,4 +1,4 @@
-"""Which records fill a template: the first ones, those sampled with them, and those joined to them."""
+"""Selects the records of a template: first records, and those sampled with or joined to them."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from r_eval.tasks.templates.render import Phrasing
 from r_eval.tasks.templates.schema import Join, Template
 
 COMBINATIONS = 300_000
-"""Sets of records that one template may have."""
+"""Maximum combinations of records per template."""
 PAIRS = 1_000_000
-"""Pairs that the condition of one join may be tried on."""
+"""Maximum pairs for the condition of one join."""
 LOOKALIKES = 20
-"""Records that are tried in place of a sampled one because a question shows the same of them."""
+"""Maximum lookalikes of a sampled record of which a question shows the same."""
 UNSEEN = 3
-"""The same, where a question shows nothing of them: an answer that depends on them differs soon."""
+"""Maximum lookalikes if the question shows nothing of them; a dependent answer then differs soon."""
 BLOCK = 500
-"""Sets of records that one program of the sandbox sees."""
+"""Combinations of records per sandbox program."""
 
 Record = dict[str, Any]
 Row = tuple[Record, ...]
-"""Records, in the order of names that are kept elsewhere."""
+"""Records in the order of a separate list of names."""
 
 
 class KnownRecords:
-    """An environment's records, each kind read once: records are told apart by their places in memory.
+    """An environment's records, each kind read once, since records are identified by object identity.
 
     Args:
-        files: By kind, a file of records in place of the environment's own.
+        files: By kind, a file of records that replaces the environment's.
     """
 
     def __init__(self, environment: Environment, files: Mapping[str, Path] | None = None) -> None:
@@ -55,37 +55,37 @@ class KnownRecords:
             UserError: A line of its file is no JSON object; names the line.
         """
         if kind in self._files and kind not in self._kinds:
-            found = read_records(self._files[kind], lambda _: RootModel[Record])
-            self._kinds[kind] = [record.root for _, record in found]
+            raw_records = read_records(self._files[kind], lambda _: RootModel[Record])
+            self._kinds[kind] = [record.root for _, record in raw_records]
         if kind not in self._kinds:
             self._kinds[kind] = self._environment.records(kind)
         return self._kinds[kind]
 
 
 class Expressions:
-    """Works out Python text of a template file over many rows of records, which only the sandbox ever runs."""
+    """Evaluates Python expressions of a template file over rows of records, in the sandbox only."""
 
     def __init__(self, environment: Environment, sandbox: Sandbox) -> None:
         self._environment, self._sandbox = environment, sandbox
 
     async def hold(self, condition: str, names: Sequence[str], rows: Sequence[Row], place: str) -> list[bool]:
-        """For which rows a condition holds. As `values`."""
+        """Whether a condition is true for each row; see `values`."""
         return [bool(value) for value in await self.values(f"bool({condition.strip()})", names, rows, place)]
 
     async def values(self, expression: str, names: Sequence[str], rows: Sequence[Row], place: str) -> list[Any]:
-        """What an expression gives for each row; it is worked out once for rows that look the same to it.
+        """The value of an expression for each row, evaluated once for rows that it sees as equal.
 
         Args:
-            place: Where it is in the template, for messages.
+            place: Its key in the template, for messages.
 
         Raises:
-            UserError: It fails for one of them.
+            UserError: The expression fails for a row.
         """
-        seen = fields_of(expression, names)
-        views = [(names.index(name), _view(fields)) for name, fields in seen.items()]
+        fields_read = fields_of(expression, names)
+        views = [(names.index(name), _view(fields)) for name, fields in fields_read.items()]
         viewed = [tuple(view(row[at]) for at, view in views) for row in rows]
         different = list({tuple(map(id, row)): row for row in viewed}.values())
-        target = f"({', '.join(seen)},)" if seen else "_"
+        target = f"({', '.join(fields_read)},)" if fields_read else "_"
         code = f"answer = [{expression.strip()} for {target} in _records]"
         values: list[Any] = []
         for start in range(0, len(different), BLOCK):
@@ -105,28 +105,28 @@ class Expressions:
 
 
 def _view(fields: frozenset[str] | None) -> Callable[[Record], Record]:
-    """Gives records with some fields alone; records that look the same become one."""
-    known: dict[int, Record] = {}
+    """A function that restricts records to some fields; equal results are one object."""
+    views_by_id: dict[int, Record] = {}
     different: dict[str, Record] = {}
 
     def view(record: Record) -> Record:
         if fields is None:
             return record
-        if id(record) not in known:
-            seen = {field: record[field] for field in sorted(fields) if field in record}
-            known[id(record)] = different.setdefault(repr(seen), seen)
-        return known[id(record)]
+        if id(record) not in views_by_id:
+            visible = {field: record[field] for field in sorted(fields) if field in record}
+            views_by_id[id(record)] = different.setdefault(repr(visible), visible)
+        return views_by_id[id(record)]
 
     return view
 
 
 class Combination(NamedTuple):
-    """A set of records that fills the template.
+    """A combination of records that fills the template.
 
     Attributes:
         row: The records.
-        root: Place of the first record that it was made for.
-        own: Whether it may become a question; others only tell whether a question has a second answer.
+        root: Index of its first record.
+        own: Whether it may become a question; others only show whether a question is ambiguous.
     """
 
     row: Row
@@ -159,30 +159,32 @@ async def choose(
     for name in template.let:
         if not records[name]:
             raise UserError(f"let: the environment has no record of kind '{template.kinds[name]}'")
-    found = _sampled(names, records, f"{seed}/{template.id}", phrasings)
+    combinations = _sampled(names, records, f"{seed}/{template.id}", phrasings)
     for name, part in template.let.items():
         if isinstance(part, Join):
             order = list(range(len(records[name])))
             random.Random(f"{seed}/{template.id}/{name}").shuffle(order)
-            found = await _joined(found, names, name, part, [records[name][place] for place in order], expressions)
+            combinations = await _join_records(
+                combinations, names, name, part, [records[name][place] for place in order], expressions
+            )
             names.append(name)
     refused = 0
     if template.where is not None:
-        keep = await expressions.hold(template.where, names, [one.row for one in found], "where")
-        refused = sum(one.own and not k for one, k in zip(found, keep, strict=True))
-        found = list(itertools.compress(found, keep))
+        keep = await expressions.hold(template.where, names, [one.row for one in combinations], "where")
+        refused = sum(one.own and not k for one, k in zip(combinations, keep, strict=True))
+        combinations = list(itertools.compress(combinations, keep))
     turns: dict[int, int] = {}
     order_of = []
-    for place, one in enumerate(found):
+    for place, one in enumerate(combinations):
         turns[one.root] = turns.get(one.root, -1) + one.own
         order_of.append((turns[one.root], place))
-    return names, [found[place] for _, place in sorted(order_of)], refused
+    return names, [combinations[place] for _, place in sorted(order_of)], refused
 
 
 def _sampled(
     names: Sequence[str], records: Mapping[str, list[Record]], seed: str, phrasings: Sequence[Phrasing]
 ) -> list[Combination]:
-    """Every first record with those sampled for it, and the sets that a question may show as the same."""
+    """Every first record with its sampled records, and their lookalikes."""
     chance = random.Random(seed)
     first = list(records[names[0]])
     chance.shuffle(first)
@@ -190,39 +192,39 @@ def _sampled(
     if len(names) == 1:
         return [Combination(row, root, True) for root, row in enumerate(rows)]
     lookalikes = [_lookalikes(name, records[name], phrasings) for name in names]
-    found = []
+    combinations = []
     for root, row in enumerate(rows):
-        alike = [of(record) for of, record in zip(lookalikes, row, strict=True)]
-        same = itertools.islice(itertools.product(*alike), LOOKALIKES + 1)
-        found += [Combination(one, root, place == 0) for place, one in enumerate(same)]
-    return found
+        similar = [of(record) for of, record in zip(lookalikes, row, strict=True)]
+        same = itertools.islice(itertools.product(*similar), LOOKALIKES + 1)
+        combinations += [Combination(one, root, place == 0) for place, one in enumerate(same)]
+    return combinations
 
 
 def _lookalikes(
     name: str, records: Sequence[Record], phrasings: Sequence[Phrasing]
 ) -> Callable[[Record], list[Record]]:
-    """Gives, for a record of a kind, itself and others of which some phrasing shows the same."""
+    """A function that returns a record with others of which some phrasing shows the same."""
 
-    def shown(record: Record, fields: frozenset[str] | None) -> str:
+    def visible_fields(record: Record, fields: frozenset[str] | None) -> str:
         return repr(record if fields is None else [record.get(field) for field in sorted(fields)])
 
-    alike: dict[frozenset[str] | None, dict[str, list[Record]]] = {}
+    similar: dict[frozenset[str] | None, dict[str, list[Record]]] = {}
     for fields in dict.fromkeys(phrasing.fields.get(name, frozenset()) for phrasing in phrasings):
-        alike[fields] = collections.defaultdict(list)
+        similar[fields] = collections.defaultdict(list)
         for record in records:
-            alike[fields][shown(record, fields)].append(record)
+            similar[fields][visible_fields(record, fields)].append(record)
 
     def of(record: Record) -> list[Record]:
-        found = {id(record): record}
-        for fields, groups in alike.items():
+        similar_records = {id(record): record}
+        for fields, groups in similar.items():
             most = UNSEEN if fields == frozenset() else LOOKALIKES + 1
-            found.update({id(other): other for other in groups[shown(record, fields)][:most]})
-        return list(found.values())
+            similar_records.update({id(other): other for other in groups[visible_fields(record, fields)][:most]})
+        return list(similar_records.values())
 
     return of
 
 
-async def _joined(
+async def _join_records(
     rows: list[Combination],
     names: Sequence[str],
     name: str,
@@ -230,7 +232,7 @@ async def _joined(
     records: Sequence[Record],
     expressions: Expressions,
 ) -> list[Combination]:
-    """Every set with every record that goes with it, in the order in which these come."""
+    """Join records to every combination, in the order of the records."""
     place, every = f"let.{name}", list(range(len(records)))
     candidates = [every] * len(rows)
     for field, expression in join.match.items():
@@ -244,8 +246,8 @@ async def _joined(
         for at, value in enumerate(values):
             keys = [] if value is None else _keys(value)
             fitting = list(dict.fromkeys(number for key in keys for number in index.get(key, ())))
-            known = set(candidates[at])
-            candidates[at] = fitting if candidates[at] is every else [n for n in fitting if n in known]
+            previous = set(candidates[at])
+            candidates[at] = fitting if candidates[at] is every else [n for n in fitting if n in previous]
     _check_size(place, sum(map(len, candidates)), COMBINATIONS if join.where is None else PAIRS)
     pairs = [
         Combination((*one.row, records[number]), one.root, one.own)
@@ -265,7 +267,7 @@ def _check_size(place: str, number: int, most: int) -> None:
 
 
 def _keys(value: Any) -> list[Hashable]:
-    """What a value is found by: each member of a list; an empty list by itself."""
+    """The index keys of a value: the members of a list, or the value itself."""
     values = value if isinstance(value, list | tuple) else [value]
     keys = [repr(one) if isinstance(one, dict | list | tuple) else one for one in values]
     return list(dict.fromkeys(keys)) or [()]

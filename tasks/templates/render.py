@@ -1,4 +1,4 @@
-"""A question's text from records: Jinja2, of which a template may use expressions, `if` and a few filters."""
+"""Renders questions from records with a subset of Jinja2: expressions, `if` and a few filters."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from r_eval.errors import UserError
 from r_eval.tasks.templates.programs import no_field
 
 OPTIONS = "options"
-"""The name of a template's choices, in its texts and its program."""
+"""The name of a template's options in its texts and program."""
 EITHER = re.compile(r"\bor\b|或|还是", re.IGNORECASE)
 SINGLE_BRACES = re.compile(r"\{[A-Za-z_]\w*[\[.}]")
 FILTERS = ("capitalize", "first", "join", "last", "length", "lower", "sort", "title", "trim", "upper")
-"""Filters of Jinja2 that a text may use, besides `shuffled` and `listed`."""
+"""Jinja2 filters available besides `shuffled` and `listed`."""
 NODES = """Output TemplateData Name Const Getattr Getitem Slice Filter Test If CondExpr Compare Operand And Or Not
     Concat"""
 USABLE = tuple(getattr(nodes, name) for name in re.findall(r"\w+", NODES))
-"""What a text may be made of: nothing that calls, repeats or grows, since drafts of an LLM are rendered too."""
+"""Allowed syntax: no calls, loops or growth, since drafts of an LLM are rendered too."""
 
 
 class _EmptySlot(Exception):
-    """A record has nothing where the text names it."""
+    """A value that the text names is empty."""
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Records are looked into by key alone, so that a field may be called `items`."""
+    """Looks up fields by key only, so that a field may be called `items`."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         return self.getitem(obj, attribute)
@@ -50,7 +50,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 @pass_context
 def _printed(context: Context, value: Any) -> Any:
-    """Note what an expression puts into the text."""
+    """Record the value of an expression in the text."""
     if value is None or value in ("", []):
         raise _EmptySlot
     if isinstance(value, dict):
@@ -62,20 +62,20 @@ def _printed(context: Context, value: Any) -> Any:
 
 @pass_context
 def _shuffled(context: Context, values: Sequence[Any]) -> list[Any]:
-    """The values in the order that a seed gives, whatever order they come in; sorted where there is no seed."""
+    """The values in a seeded order, independent of their input order; sorted without a seed."""
     return in_order(values, context.get("_seed"))
 
 
 def in_order(values: Sequence[Any], seed: str | None) -> list[Any]:
-    """Values in the order in which a text has them that shuffles them with this seed."""
-    found = sorted(values, key=str)
+    """Values in the order of `shuffled` with this seed."""
+    ordered = sorted(values, key=str)
     if seed is not None:
-        random.Random(seed).shuffle(found)
-    return found
+        random.Random(seed).shuffle(ordered)
+    return ordered
 
 
 def _listed(values: Sequence[Any], word: str = "") -> str:
-    """The values with commas between them, and a word such as "or" before the last."""
+    """The values separated by commas, with a word such as "or" before the last."""
     texts = [str(value) for value in values]
     if not word or len(texts) < 2:
         return ", ".join(texts)
@@ -92,10 +92,10 @@ class Phrasing:
     """One text of a template.
 
     Attributes:
-        fields: By the name of a record, the fields that the text looks at; None where it looks at the whole record.
+        fields: By record name, the fields that the text uses, or None for the whole record.
 
     Raises:
-        UserError: It is not Jinja2, or uses what a text cannot use.
+        UserError: The text is not valid Jinja2, or uses syntax that is not allowed.
     """
 
     def __init__(self, text: str) -> None:
@@ -110,22 +110,22 @@ class Phrasing:
         except TemplateSyntaxError as error:
             raise UserError(f"question, line {error.lineno}: {error.message}") from None
         self._words = [str(node.data) for node in tree.find_all(nodes.TemplateData)]
-        if found := next(filter(None, map(SINGLE_BRACES.search, self._words)), None):
-            raise UserError(f"'{found[0]}': a field is written with two braces, as {{{{ person.name }}}}")
+        if match := next(filter(None, map(SINGLE_BRACES.search, self._words)), None):
+            raise UserError(f"'{match[0]}': a field is written with two braces, as {{{{ person.name }}}}")
         self.fields = _fields(tree)
         self.shuffles = any(node.name == "shuffled" for node in tree.find_all(nodes.Filter))
         self._paths = [path for node in tree.find_all(nodes.Output) for part in node.nodes if (path := _path(part))]
 
     def check(self, names: Sequence[str]) -> None:
-        """See that the text names nothing but these records and `options`.
+        """Check that the text names only these records and `options`.
 
         Raises:
             UserError: It names something else.
         """
-        known = [*names, OPTIONS]
+        known_names = [*names, OPTIONS]
         for name in self.fields:
-            if name not in known:
-                close = get_close_matches(name, known)
+            if name not in known_names:
+                close = get_close_matches(name, known_names)
                 raise UserError(f"no record '{name}'" + (f"; did you mean '{close[0]}'?" if close else ""))
 
     def text(
@@ -135,14 +135,14 @@ class Phrasing:
         seed: str | None = None,
         values: list[str] | None = None,
     ) -> str | None:
-        """The text for some records; None where an expression of it gives nothing.
+        """The text for records; None if an expression is empty.
 
-        Nothing is None, "", [] or a place after a list's end.
+        Empty values are None, "", [] and indices after the end of a list.
 
         Args:
-            options: The template's choices.
-            seed: Decides the order of what is `shuffled`; without one it is sorted.
-            values: Gets what the expressions put into the text.
+            options: The template's options.
+            seed: Seed of `shuffled`; without one values are sorted.
+            values: Receives the values of the expressions.
 
         Raises:
             UserError: A record has no such field, or its value does not fit a filter.
@@ -155,9 +155,9 @@ class Phrasing:
             raise UserError(str(error)) from None
 
     def offers(self, records: Mapping[str, Any], answer: str) -> bool:
-        """Whether the question names several things, and the answer is one of them.
+        """Whether the question offers several things, one of which is the answer.
 
-        It does where it says "or" in its own words, or prints the same field of two records.
+        It does if its own words contain "or", or if it prints the same field of two records.
         """
         if OPTIONS in self.fields or any(EITHER.search(words) for words in self._words):
             return True
@@ -166,17 +166,17 @@ class Phrasing:
 
 
 def _fields(tree: nodes.Template) -> dict[str, frozenset[str] | None]:
-    found: dict[str, set[str]] = {}
+    field_names: dict[str, set[str]] = {}
     inner: set[int] = set()
-    looked: list[nodes.Getattr | nodes.Getitem] = [*tree.find_all(nodes.Getattr), *tree.find_all(nodes.Getitem)]
-    for node in looked:
+    lookups: list[nodes.Getattr | nodes.Getitem] = [*tree.find_all(nodes.Getattr), *tree.find_all(nodes.Getitem)]
+    for node in lookups:
         path = _path(node)
         if path is not None and len(path) == 2 and isinstance(path[1], str):
-            found.setdefault(path[0], set()).add(path[1])
+            field_names.setdefault(path[0], set()).add(path[1])
             inner.add(id(node.node))
     names = list(tree.find_all(nodes.Name))
     whole = {name.name for name in names if id(name) not in inner}
-    return {name.name: None if name.name in whole else frozenset(found[name.name]) for name in names}
+    return {name.name: None if name.name in whole else frozenset(field_names[name.name]) for name in names}
 
 
 def _path(node: nodes.Node) -> tuple[Any, ...] | None:
@@ -193,10 +193,10 @@ def _path(node: nodes.Node) -> tuple[Any, ...] | None:
 
 
 def _at(records: Mapping[str, Any], path: tuple[Any, ...]) -> Any:
-    found: Any = records.get(path[0])
+    value: Any = records.get(path[0])
     for key in path[1:]:
         try:
-            found = found[key]
+            value = value[key]
         except (KeyError, IndexError, TypeError):
             return None
-    return found
+    return value

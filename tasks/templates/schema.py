@@ -1,4 +1,4 @@
-"""What may stand in a template file, and reading one; see the package for the format."""
+"""The model of a template file, and reading one; see the package for the format."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Join(Part):
-    """Where a further record comes from: those that go with the names above it.
+    """A further record, joined to the records above it.
 
     Attributes:
         source: A kind of the environment's records.
-        match: Field to expression: the field equals the value, or is among its values where either is a list. Nothing
-            is equal to a value that is None. Fast, whatever the number of records.
-        where: A condition that sees the names above and this one.
+        match: Field to expression: the field must equal the value, or share a member if either is a list. None equals
+            nothing. Fast for any number of records.
+        where: A condition over the names above and this one.
     """
 
     source: str = Field(alias="from")
@@ -40,11 +40,11 @@ class Template(Part):
 
     Attributes:
         source: The kind of the first record, and its name.
-        let: Further records, by name: a kind (sampled on its own) or a join.
+        let: Further records by name: a kind (sampled independently) or a join.
         question: The text, or several phrasings of it.
-        options: Choices of the question, as expressions over the records. The text has them as `options`, to be written
-            in an order of their own (`{{ options | shuffled }}`), and so has the program.
-        choice: The answer may stand in the question: it is one of the things that the question names.
+        options: Options of the question, as expressions over the records. Text and program use them as `options`, the
+            text in a seeded order (`{{ options | shuffled }}`).
+        choice: Whether the question names the answer as one of several things.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Template(Part):
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kind of every record, by its name, in their order."""
+        """The kind of every record by name, in order."""
         further = {name: part.source if isinstance(part, Join) else part for name, part in self.let.items()}
         return {self.source: self.source, **further}
 
@@ -87,7 +87,7 @@ class TemplateFile(Part):
     """A template file.
 
     Attributes:
-        records: By kind, a JSON Lines file of records, for environments that have none of their own.
+        records: By kind, a JSON Lines file of records, for environments without records.
     """
 
     environment: str
@@ -96,10 +96,10 @@ class TemplateFile(Part):
 
 
 def read_templates(path: Path) -> TemplateFile:
-    """The templates of a file.
+    """Read a template file.
 
     Raises:
-        UserError: It is not there, not YAML, or a key is wrong.
+        UserError: The file does not exist, is not YAML, or a key is wrong.
     """
     file = read_file(path, "template file", TemplateFile)
     file.records = {kind: path.parent / name for kind, name in file.records.items()}
@@ -120,18 +120,18 @@ def read_templates(path: Path) -> TemplateFile:
 
 def template_places(path: Path, file: TemplateFile) -> list[str]:
     """`file:line` of every template's id."""
-    written = YamlFile(path, "template file")
-    return [written.at(["templates", number, "id"]) for number in range(len(file.templates))]
+    yaml_file = YamlFile(path, "template file")
+    return [yaml_file.at(["templates", number, "id"]) for number in range(len(file.templates))]
 
 
 def as_yaml(templates: Sequence[Template]) -> str:
-    """Templates as they stand in a file, below `templates:`; programs line by line."""
+    """Templates as YAML for a file's `templates:`, with programs as blocks."""
     data = [template.model_dump(by_alias=True, exclude_defaults=True) for template in templates]
     return yaml.dump(data, Dumper=_Blocks, allow_unicode=True, sort_keys=False, width=110)
 
 
 class _Blocks(yaml.SafeDumper):
-    """Writes texts of several lines as blocks."""
+    """Dumps multi-line strings as blocks."""
 
 
 _Blocks.add_representer(

@@ -90,7 +90,7 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
         "3 hallu_modified, 2 event_summary\ndropped: 1 reports: no other report of the same event\n"
     )
     data = load(tmp_path / "own/crud.json", "crud-rag")
-    assert (data.asked, data.broken, data.remarks) == (16, 0, {})
+    assert (data.n_questions, data.n_broken, data.remarks) == (16, 0, {})
     ids = {json.loads(line)["id"] for line in (tmp_path / "own/documents.jsonl").read_text("utf-8").splitlines()}
     assert all(set(q.meta["text_ids"]) <= ids for q in data.questions)
     continued = (tmp_path / "own/documents-continuation.jsonl").read_text("utf-8")
@@ -108,7 +108,7 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
         ({"question": "Hm."}, "7 questanswer_1doc: no question in the reply"),
         (
             {"question": '{"question": "Is it 12?", "answer": "12"}'},
-            "7 questanswer_1doc: the question holds its answer",
+            "7 questanswer_1doc: the question contains its answer",
         ),
         (
             {"question": '{"question": "How many?", "answer": "77777"}'},
@@ -127,9 +127,9 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
             {"question": '{"question": "Who?", "answer": "Ann"}', "answer": "Ann"},
             "6 questanswer_1doc: the same as an earlier one",
         ),
-        ({"supported": "none"}, "6 continuing_writing: the other reports tell nothing of the rest"),
+        ({"supported": "none"}, "6 continuing_writing: the other reports do not cover the rest"),
         ({"supported": "?"}, "6 continuing_writing: no verdict in the reply"),
-        ({"supported": "some"}, "7 hallu_modified: the correction is not supported in full"),
+        ({"supported": "some"}, "7 hallu_modified: the correction is not fully supported"),
         ({"continue": '{"error": {"message": "quota"}}'}, "7 hallu_modified: no text in the reply"),
         ({"correct": "Fine."}, "7 hallu_modified: no correction in the reply"),
         ({"correct": '{"errors": [], "corrected": "It cost 1."}'}, "7 hallu_modified: no error found"),
@@ -139,7 +139,7 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
         ),
         ({"summary": "Long. " * 4000}, "2 event_summary: longer than half of its reports"),
         ({"summary": "It cost 31337."}, "2 event_summary: a figure that the reports do not have"),
-        ({"supported": "some"}, "2 event_summary: not supported in full"),
+        ({"supported": "some"}, "2 event_summary: not fully supported"),
     ],
 )
 def test_what_a_filter_drops_is_counted_by_its_reason(instead: dict[str, str], reason: str, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_what_a_filter_drops_is_counted_by_its_reason(instead: dict[str, str], r
 
 def test_reports_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text("", encoding="utf-8")
-    assert "no such file" in typed_here(("data", "crud", "gone", "--llm", "openai/x"), tmp_path).stderr
+    assert "does not exist" in typed_here(("data", "crud", "gone", "--llm", "openai/x"), tmp_path).stderr
     rows = ["Short.", "一。二。三。四。", "A b. C d. E f. " * 900, "One. Two. Three.", "One. Two. Three."]
     lines = (json.dumps({"id": str(n), "text": text}) for n, text in enumerate(rows))
     (tmp_path / "more.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -160,5 +160,5 @@ def test_reports_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
         "dropped: 1 reports: longer than 8,000 characters",
         "dropped: 1 reports: no event in the reply",
         "dropped: 1 reports: the same as an earlier one",
-        "dropped: 1 reports: too short to be parted",
+        "dropped: 1 reports: too short to split",
     ]

@@ -31,7 +31,7 @@ def reworded(sandbox: Sandbox, folder: Path, function: str) -> Paraphrased:
 
     async def every() -> Paraphrased:
         async with LLMClient(f"scripted/{folder / 'writer.py'}:write") as speaker:
-            return await paraphrase(found.questions, found.shown, speaker)
+            return await paraphrase(found.questions, found.slot_values, speaker)
 
     return asyncio.run(every())
 
@@ -39,7 +39,7 @@ def reworded(sandbox: Sandbox, folder: Path, function: str) -> Paraphrased:
 def test_a_question_is_asked_in_other_words(sandbox: Sandbox, tmp_path: Path) -> None:
     done = reworded(sandbox, tmp_path, "text.replace('How old is', 'What is the age of')")
     assert {q.question for q in done.questions} == {f"What is the age of {n} of {c}?" for n, c, *_ in LISTED}
-    assert done.kept == {}
+    assert done.unchanged == {}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_words_that_spoil_a_question_are_not_taken(
 ) -> None:
     done = reworded(sandbox, tmp_path, function)
     assert done.questions == made(sandbox).questions
-    assert done.kept == {reason: len(LISTED)}
+    assert done.unchanged == {reason: len(LISTED)}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_amiss_is_told(text: str, reason: str | None) -> None:
 def test_two_questions_do_not_become_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
     done = reworded(sandbox, tmp_path, "'Is it Ada of Oslo, Ada of Lima, Grace of Rome or Alan of Oslo?'")
     assert len({q.question for q in done.questions}) == len(LISTED)
-    assert done.kept == {"the same as a question": len(LISTED) - 1}
+    assert done.unchanged == {"the same as a question": len(LISTED) - 1}
 
 
 @given(st.text(max_size=80))

@@ -30,7 +30,7 @@ from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.workflows.base import CALLS_PER_TURN, Limits, Workflow, make
-from r_eval.workflows.react import written
+from r_eval.workflows.react import format_action
 from tests.paper import paper_tasks
 
 WORKFLOWS = names("workflows", Workflow)
@@ -75,7 +75,7 @@ class Notation:
 
 def shown(call: Step, spec: ApiSpec) -> str:
     """A call as ReAct's demonstrations show it: `Search[Kenya]`, `searchPerson(name="...")`."""
-    return written(call, spec)
+    return format_action(call, spec)
 
 
 def named(call: Step, spec: ApiSpec) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.coverage import Shape, contradictions, differences, false_positives, means, power, promised
+from benchmarks.coverage import Shape, contradictions, detectable_effect, differences, false_positives, means, power
 
 
 @pytest.mark.parametrize("shape", [Shape("binary", 20), Shape("f1", 100, 12), Shape("binary", 20, 5, 4)], ids=str)
@@ -24,7 +24,7 @@ def test_equal_systems_rarely_differ() -> None:
 
 def test_the_minimum_detectable_effect_is_detected_in_8_of_10_runs() -> None:
     shape = Shape("binary", 100)
-    effect = promised(shape, 28, 0.4, 60)
+    effect = detectable_effect(shape, 28, 0.4, 60)
     assert 0.74 <= power(shape, 28, effect, 0.4, 500) <= 0.86
 
 

@@ -11,7 +11,7 @@ from r_eval.tasks.graphs.graph import Graph, Triple, sample
 def plan_of(graph: list[Triple], type: str, named: tuple[str, ...] | None = None) -> QuestionPlan:
     """The way to ask of the one subgraph of a type, from certain entities."""
     (found,) = sample(Graph(graph), type, 0)
-    return next(plan for plan in plans(found) if named is None or plan.named == named)
+    return next(plan for plan in plans(found) if named is None or plan.entities == named)
 
 
 FAW = [("FAW", "founder", "First Ministry"), ("FAW", "headquarters", "Changchun")]
@@ -37,7 +37,7 @@ def test_the_papers_toys_are_asked_from_their_named_entities(
     graph: list[Triple], type: str, named: tuple[str, ...], answers: tuple[str, ...], evidence: list[str]
 ) -> None:
     (found,) = sample(Graph(graph), type, 0)
-    plan = next(one for one in plans(found) if sorted(one.named) == sorted(named))
+    plan = next(one for one in plans(found) if sorted(one.entities) == sorted(named))
     assert (plan.answers, list(plan.evidence)) == (answers, evidence)
 
 
@@ -62,7 +62,7 @@ def test_the_larger_and_the_smaller_number_have_their_own_answers() -> None:
 def test_a_named_entity_that_leads_to_two_bridges_is_ambiguous() -> None:
     graph = [*FAW, ("Kia", "founder", "Kim"), ("Kia", "headquarters", "Changchun")]
     (found,) = (s for s in sample(Graph(graph), "multi-hop", 0) if s.shared == "FAW" and s.shape == "S")
-    reasons = {plan.named: plan.rejection_reason(Graph(graph)) for plan in plans(found)}
+    reasons = {plan.entities: plan.rejection_reason(Graph(graph)) for plan in plans(found)}
     assert reasons == {("Changchun",): "ambiguous", ("First Ministry",): None}
 
 

@@ -38,7 +38,7 @@ TOWNS = Subgraph("comparison", (("Oslo", "population", "9"), ("Bergen", "populat
 def over_bridge(fact: Triple = ("Norway", "currency", "krone")) -> QuestionPlan:
     """From Maud over Norway to something."""
     (found,) = sample(Graph([("Maud", "born in", "Norway"), fact]), "multi-hop", 0)
-    return next(plan for plan in plans(found) if plan.named == ("Maud",))
+    return next(plan for plan in plans(found) if plan.entities == ("Maud",))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from r_eval.tasks.base import open_environment
 from r_eval.tasks.graphs.graph import TYPES
 from r_eval.tasks.graphs.graph_file import GraphFile, read_graph_file
 from r_eval.tasks.graphs.pipeline import generate
-from r_eval.tasks.graphs.source import Source, TripleFile
+from r_eval.tasks.graphs.source import TripleFile, TripleSource
 from r_eval.tasks.solving import same_values, solve
 from r_eval.tasks.templates import Generated
 from tests.tasks.graphs.scripts import name
@@ -31,7 +31,9 @@ def same(answer: str, golds: Sequence[str]) -> float:
     return float(answer in golds)
 
 
-def made(file: GraphFile, source: Source, sandbox: Sandbox, count: int = 100, seed: int = 0) -> Generated:
+def generate_questions(
+    file: GraphFile, source: TripleSource, sandbox: Sandbox, count: int = 100, seed: int = 0
+) -> Generated:
     return asyncio.run(generate(file, source, sandbox, count, seed, same))
 
 
@@ -43,7 +45,7 @@ def wiki() -> Environment:
 @pytest.fixture(scope="module")
 def of_wiki(wiki: Environment, sandbox: Sandbox) -> list[Question]:
     """A hundred questions of the example."""
-    return made(read_graph_file(WIKI), Source(wiki, "wiki"), sandbox).questions
+    return generate_questions(read_graph_file(WIKI), TripleSource(wiki, "wiki"), sandbox).questions
 
 
 def test_the_examples_programs_give_their_answers(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
@@ -77,14 +79,14 @@ WORDS: dict[str, Any] = {
 
 
 @pytest.fixture
-def nordic(tmp_path: Path) -> Source:
+def nordic(tmp_path: Path) -> TripleSource:
     """A file of triples, and a document for each of their subjects."""
     lines = ["subject\trelation\tobject\tdocument", *("\t".join([*t, f"d-{t[0]}"]) for t in NORDIC)]
     (tmp_path / "t.tsv").write_text("\n".join(lines), encoding="utf-8")
     subjects = sorted({subject for subject, _, _ in NORDIC})
     documents = [{"id": f"d-{name}", "title": name, "text": f"Of {name}."} for name in subjects]
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
-    return Source(TripleFile(tmp_path / "t.tsv"), "t.tsv", tmp_path / "d.jsonl")
+    return TripleSource(TripleFile(tmp_path / "t.tsv"), "t.tsv", tmp_path / "d.jsonl")
 
 
 def graph_file(**graph: Any) -> GraphFile:
@@ -96,8 +98,8 @@ def by_question(generated: Generated) -> dict[str, str]:
     return {q.question: q.answers[0] for q in generated.questions}
 
 
-def test_words_make_questions_of_a_file(nordic: Source, sandbox: Sandbox) -> None:
-    assert by_question(made(graph_file(), nordic, sandbox)) == {
+def test_words_make_questions_of_a_file(nordic: TripleSource, sandbox: Sandbox) -> None:
+    assert by_question(generate_questions(graph_file(), nordic, sandbox)) == {
         "What is the capital of Norway?": "Oslo",
         "What is the capital of Sweden?": "Stockholm",
         "What is paid in Norway?": "krone",
@@ -109,27 +111,27 @@ def test_words_make_questions_of_a_file(nordic: Source, sandbox: Sandbox) -> Non
     }
 
 
-def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: Source, sandbox: Sandbox) -> None:
-    questions = made(graph_file(types=["set"]), nordic, sandbox).questions
+def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: TripleSource, sandbox: Sandbox) -> None:
+    questions = generate_questions(graph_file(types=["set"]), nordic, sandbox).questions
     assert [[document.title for document in q.context] for q in questions] == [["Norway"]]
-    nordic.searched = True
-    for question in made(graph_file(types=["set", "comparison"]), nordic, sandbox).questions:
+    nordic.is_corpus = True
+    for question in generate_questions(graph_file(types=["set", "comparison"]), nordic, sandbox).questions:
         named = {"set": ["Norway"], "comparison": ["Oslo", "Stockholm"]}[question.meta["type"]]
         assert question.context == []
         assert sorted(question.meta["text_ids"]) == [f"d-{name}" for name in named]
         assert sorted(question.meta["sources"]) == [f"Of {name}." for name in named]
 
 
-def test_a_question_of_which_a_document_is_missing_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
+def test_a_question_of_which_a_document_is_missing_is_dropped(nordic: TripleSource, sandbox: Sandbox) -> None:
     nordic.documents = {"d-Norway": nordic.documents["d-Norway"]}
-    generated = made(graph_file(types=["simple"]), nordic, sandbox)
+    generated = generate_questions(graph_file(types=["simple"]), nordic, sandbox)
     assert by_question(generated) == {"What is the capital of Norway?": "Oslo", "What is paid in Norway?": "krone"}
     assert generated.dropped["document missing"] == 2
 
 
-def test_a_relation_that_the_graph_lacks_is_an_error(nordic: Source, sandbox: Sandbox) -> None:
+def test_a_relation_that_the_graph_lacks_is_an_error(nordic: TripleSource, sandbox: Sandbox) -> None:
     with pytest.raises(UserError, match="capitol"):
-        made(graph_file(relations={"capitol": WORDS["capital"]}), nordic, sandbox)
+        generate_questions(graph_file(relations={"capitol": WORDS["capital"]}), nordic, sandbox)
 
 
 class Atlas(Environment):
@@ -150,12 +152,12 @@ class Atlas(Environment):
 def test_a_question_that_its_program_does_not_bear_out_is_dropped(sandbox: Sandbox, program: str, reason: str) -> None:
     words = {"capital": {**WORDS["capital"], "program": {"forward": "capital"}}}
     file = GraphFile.model_validate({"environment": "a", "graph": {"relations": words, "program": program}})
-    found = made(file, Source(Atlas(), "a"), sandbox)
+    found = generate_questions(file, TripleSource(Atlas(), "a"), sandbox)
     assert (found.questions, found.dropped[reason]) == ([], 2)
 
 
-def by_llm(nordic: Source, sandbox: Sandbox, function: str, **graph: Any) -> Generated:
-    return made(graph_file(relations={}, llm=name(function), **graph), nordic, sandbox)
+def by_llm(nordic: TripleSource, sandbox: Sandbox, function: str, **graph: Any) -> Generated:
+    return generate_questions(graph_file(relations={}, llm=name(function), **graph), nordic, sandbox)
 
 
 @pytest.mark.parametrize(
@@ -169,30 +171,30 @@ def by_llm(nordic: Source, sandbox: Sandbox, function: str, **graph: Any) -> Gen
     ],
 )
 def test_what_an_llm_words_badly_is_dropped(
-    nordic: Source, sandbox: Sandbox, function: str, type: str, reason: str
+    nordic: TripleSource, sandbox: Sandbox, function: str, type: str, reason: str
 ) -> None:
     found = by_llm(nordic, sandbox, function, types=[type])
     assert not found.questions
     assert found.dropped[reason] > 0
 
 
-def test_a_number_per_type_is_not_made_up_by_other_types(nordic: Source, sandbox: Sandbox) -> None:
+def test_a_number_per_type_is_not_made_up_by_other_types(nordic: TripleSource, sandbox: Sandbox) -> None:
     file = graph_file(types=["simple", "comparison"], per_type=2)
-    found = made(file, nordic, sandbox, count=4).questions
+    found = generate_questions(file, nordic, sandbox, count=4).questions
     assert collections.Counter(q.meta["type"] for q in found) == {"simple": 2, "comparison": 1}
 
 
-def test_a_question_about_no_named_entity_of_its_documents_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
+def test_a_question_about_no_named_entity_of_its_documents_is_dropped(nordic: TripleSource, sandbox: Sandbox) -> None:
     file = graph_file(types=["simple"], filters={"entities": name("finds_names")})
-    assert "entities" not in made(file, nordic, sandbox).dropped
+    assert "entities" not in generate_questions(file, nordic, sandbox).dropped
     for document in nordic.documents.values():
         document.text = "Of nothing."
-    found = made(file, nordic, sandbox)
+    found = generate_questions(file, nordic, sandbox)
     assert (found.questions, found.dropped["no named entity"]) == ([], 4)
 
 
-def test_questions_that_name_their_entities_least_and_most_are_trimmed(nordic: Source, sandbox: Sandbox) -> None:
-    found = made(graph_file(types=["simple"], filters={"trim": 0.3}), nordic, sandbox)
+def test_questions_that_name_their_entities_least_and_most_are_trimmed(nordic: TripleSource, sandbox: Sandbox) -> None:
+    found = generate_questions(graph_file(types=["simple"], filters={"trim": 0.3}), nordic, sandbox)
     assert len(found.questions) == 4
     inflected = by_llm(nordic, sandbox, "inflects_one", types=["simple"], filters={"trim": 0.2})
     assert inflected.dropped["trimmed"] >= 1

@@ -105,14 +105,14 @@ def test_the_news_is_kept_as_sources_and_not_as_documents_that_come_with_the_que
         ("continuing_writing", {"continuing": " \n"}, EMPTY),
         ("hallu_modified", {"hallucinatedMod": '{"code": 502, "msg": "upstream is gone"}'}, LEAKED),
         ("questanswer_2docs", {"ID": "a2"}, TWICE),
-        ("questanswer_2docs", {"answers": "别的"}, "the id stands twice"),
+        ("questanswer_2docs", {"answers": "别的"}, "duplicate id"),
     ],
 )
 def test_a_record_that_makes_no_question_is_left_out_and_counted(
     publish: Publish, key: str, change: dict[str, Any], why: str
 ) -> None:
     data = load(publish(**{key: [KEYS[key], {**KEYS[key], **change}]}), "crud-rag")
-    assert (data.asked, data.records, data.left_out) == (1, 2, {why: 1})
+    assert (data.n_questions, data.records, data.skipped) == (1, 2, {why: 1})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_record_with_other_texts_than_its_task_promises_is_asked_and_counted(
     publish: Publish, change: dict[str, Any], held: str
 ) -> None:
     data = load(publish(questanswer_2docs=[TWO, {**TWO, "ID": "a2", "questions": "？？", **change}]), "crud-rag")
-    assert data.asked == 2
+    assert data.n_questions == 2
     assert data.notes() == f"1 asked though records of questanswer_2docs hold {held}"
 
 
@@ -143,7 +143,7 @@ def test_a_broken_record_is_named_with_its_list_and_number(publish: Publish, cha
     path = publish(questanswer_1doc=[ONE, {**ONE, **change}])
     data = load(path, "crud-rag", broken=1)
     assert data.faults[0].place == f"{path}: questanswer_1doc, record 2"
-    assert data.faults[0].why.startswith(why)
+    assert data.faults[0].reason.startswith(why)
 
 
 @pytest.mark.parametrize(

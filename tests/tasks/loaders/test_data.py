@@ -27,7 +27,7 @@ def test_a_sample_holds_the_questions_that_the_seed_puts_first(as_lines: Write) 
 def test_broken_records_are_counted_and_the_first_is_shown_with_its_line(as_lines: Write) -> None:
     path = as_lines("q.jsonl", [row(0), row(1, answer=""), *(row(n) for n in range(2, 200))])
     data = load(path, "jsonl")
-    assert (data.records, data.broken) == (200, 1)
+    assert (data.records, data.n_broken) == (200, 1)
     assert data.notes() == f"1 of 200 records are broken and not asked, such as {path}:2: answers: is empty"
 
 
@@ -69,4 +69,4 @@ def test_a_question_that_no_file_can_hold_is_broken(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(
         '{"question": "\\ud800?", "answer": "it"}\n{"question": "b?", "answer": "it"}\n', encoding="utf-8"
     )
-    assert load(tmp_path / "q.jsonl", "jsonl", broken=0.5).broken == 1
+    assert load(tmp_path / "q.jsonl", "jsonl", broken=0.5).n_broken == 1

@@ -9,7 +9,7 @@ import pytest
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import format_of, load
-from r_eval.tasks.loaders.data import named
+from r_eval.tasks.loaders.data import format_by_name
 from tests.tasks.loaders import test_concepts as single
 from tests.tasks.loaders import test_multihop as multihop
 from tests.tasks.loaders import test_soay as soay
@@ -56,13 +56,13 @@ def test_a_file_of_no_format_is_none(tmp_path: Path, text: str) -> None:
 
 
 def test_a_file_of_no_format_asks_for_a_name(as_list: Write) -> None:
-    with pytest.raises(UserError, match="is of no format that is known; found records with the keys a; name one"):
+    with pytest.raises(UserError, match="unknown format; found records with the keys a; name one"):
         load(as_list("x.json", [{"a": 1}]))
 
 
 def test_an_unknown_name_gets_a_hint() -> None:
     with pytest.raises(UserError, match=r"unknown format 'hotpot'\. Did you mean hotpotqa"):
-        named("hotpot")
+        format_by_name("hotpot")
 
 
 def test_a_broken_record_among_the_first_does_not_hide_the_format(as_list: Write) -> None:

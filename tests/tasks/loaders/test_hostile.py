@@ -32,7 +32,7 @@ def tried(path: Path, name: str | None) -> None:
         told = str(error)
     else:
         told = str(path)
-        assert len(data.questions) <= data.asked <= data.records
+        assert len(data.questions) <= data.n_questions <= data.records
         assert all(q.question.strip() and all(a.strip() for a in q.answers) for q in data.questions)
     assert str(path) in told
 

@@ -98,4 +98,4 @@ def test_musique_unanswerable_twins_are_left_out_and_counted(as_lines: Write) ->
     data = load(as_lines("m.jsonl", [twin, MUSIQUE, {**twin, "id": "3hop1__1_2_3"}]), "musique")
     question = only(data)
     assert (question.id, question.answers, question.meta["hops"]) == (MUSIQUE["id"], ["Kingdom of Sund", "Sund"], 2)
-    assert (data.records, data.left_out) == (3, {"unanswerable": 2})
+    assert (data.records, data.skipped) == (3, {"unanswerable": 2})

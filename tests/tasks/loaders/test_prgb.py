@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import Data, load
-from r_eval.tasks.loaders.base import Broken
+from r_eval.tasks.loaders.base import InvalidRecord
 from r_eval.tasks.loaders.prgb import LESS_NOISE, LESS_VARIANTS, OTHER_LANGUAGE, OTHER_TASK, from_cells
 from tests.tasks.loaders.conftest import Write
 
@@ -81,13 +81,13 @@ def read(path: Path, samples: int | None = None, seed: int = 0, broken: float = 
 def test_each_variant_is_a_question(mixed: Path) -> None:
     data = read(mixed, variants=4)
     assert [q.id for q in data.questions][:5] == [*(f"filter-1#{n}" for n in (1, 2, 3, 4)), "filter-2#1"]
-    assert (data.records, data.asked, data.broken) == (4, 16, 0)
+    assert (data.records, data.n_questions, data.n_broken) == (4, 16, 0)
 
 
 def test_one_task_or_one_language_is_asked_where_it_is_named(mixed: Path) -> None:
     data = read(mixed, task="filtering", language="en")
     assert {q.meta["document"] for q in data.questions} == {"filter-1"}
-    assert data.left_out == {OTHER_LANGUAGE: 1, OTHER_TASK: 2}
+    assert data.skipped == {OTHER_LANGUAGE: 1, OTHER_TASK: 2}
 
 
 def test_the_older_form_makes_the_same_questions(as_table: Cells, mixed: Path) -> None:
@@ -99,7 +99,7 @@ def test_less_noise_and_fewer_variants_than_wanted_are_told(mixed: Path) -> None
     data = read(mixed, variants=5, noise={"hard": 2})
     assert data.remarks == {LESS_VARIANTS: 4, LESS_NOISE: 4}
     assert {q.meta["noise"]["hard"] for q in data.questions} == {1}
-    assert "4 asked though a record has less noise than is wanted" in data.notes()
+    assert "4 asked though a record has less noise than requested" in data.notes()
 
 
 def test_a_library_gives_weak_noise_of_all_records_but_nothing_that_would_answer(as_lines: Write) -> None:
@@ -148,8 +148,8 @@ def test_a_broken_record_is_told_with_its_place_and_id(as_lines: Write, changes:
     data = read(as_lines("x.jsonl", [record(), record("filter-9", **changes)]), broken=0.5)
     (fault,) = data.faults
     assert fault.place.endswith("x.jsonl:2: record filter-9")
-    assert why in fault.why
-    assert (data.records, data.asked, data.broken) == (2, 3, 1)
+    assert why in fault.reason
+    assert (data.records, data.n_questions, data.n_broken) == (2, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_cell_holds_a_list_as_json_or_as_python_writes_it(cell: str, value: li
 
 @pytest.mark.parametrize("cell", ["[open('x')]", "__import__('os')", "[", "'" * 3, "[" * 9999, "[1+1]"])
 def test_a_cell_that_is_no_list_is_refused(cell: str) -> None:
-    with pytest.raises(Broken, match="golden_doc: is neither JSON nor a list"):
+    with pytest.raises(InvalidRecord, match="golden_doc: is neither JSON nor a list"):
         from_cells({"golden_doc": cell, "placeholder": "{}", "answer": "[]"})
 
 
@@ -202,11 +202,11 @@ def test_a_cell_that_is_no_list_is_refused(cell: str) -> None:
     ],
 )
 def test_placeholders_of_the_older_form_have_as_many_values_each(placeholder: str, why: str) -> None:
-    with pytest.raises(Broken, match=why):
+    with pytest.raises(InvalidRecord, match=why):
         from_cells({"placeholder": placeholder, "answer": "['a']"})
 
 
 @given(st.text(st.one_of(st.sampled_from("[]{}()'\"\\,:1a "), st.characters()), max_size=30))
 def test_any_cell_is_read_or_refused(cell: str) -> None:
-    with contextlib.suppress(Broken):
+    with contextlib.suppress(InvalidRecord):
         assert set(from_cells({"golden_doc": cell, "placeholder": "{}", "answer": "[]"})) > {"golden_doc"}

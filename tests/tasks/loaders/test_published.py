@@ -35,14 +35,14 @@ def test_a_sample_of_kola_holds_five_questions(data_folder: Path, name: str) -> 
 
 def test_simplified_hotpotqa_holds_7405_questions(data_folder: Path) -> None:
     data = load(path_of(data_folder, "hotpotqa/hotpot_dev_v1_simplified.json"))
-    assert (data.format, data.records, len(data.questions), data.broken) == ("hotpotqa", 7405, 7405, 0)
+    assert (data.format, data.records, len(data.questions), data.n_broken) == ("hotpotqa", 7405, 7405, 0)
 
 
 def test_crud_s_generated_questions_are_800_records_of_which_760_are_whole_and_751_answerable(
     data_folder: Path,
 ) -> None:
     data = load(path_of(data_folder, "crud/QuestAnswer1Doc_quest_gt_save.json"))
-    assert (data.format, data.records, data.broken) == ("crud-questions", 800, 0)
-    assert data.left_out["documents of which not every question has an answer"] == 800 - 760
+    assert (data.format, data.records, data.n_broken) == ("crud-questions", 800, 0)
+    assert data.skipped["documents of which not every question has an answer"] == 800 - 760
     assert len({q.meta["document"] for q in data.questions}) == 751
     assert len(data.questions) == 2149

@@ -34,7 +34,7 @@ def folder(as_lines: Write) -> Path:
 def test_easy_are_the_templates_of_one_call_and_the_eighth_is_one_of_them(folder: Path) -> None:
     data = load(folder, "soay", settings={"difficulty": "easy"})
     assert {q.meta["template"] for q in data.questions} == {1, 8}
-    assert data.left_out == {"not easy": 2}
+    assert data.skipped == {"not easy": 2}
 
 
 @pytest.mark.parametrize(("language", "key"), [("en", "Query_en"), ("zh", "Query")])
@@ -45,7 +45,7 @@ def test_questions_come_in_either_language(as_lines: Write, language: str, key: 
 
 def test_a_record_without_an_answer_is_left_out_and_not_broken(as_lines: Write) -> None:
     data = load(as_lines("1.jsonl", [RECORD, {**RECORD, "Answer": ""}]), "soay")
-    assert (len(data.questions), data.left_out) == (1, {"without an answer": 1})
+    assert (len(data.questions), data.skipped) == (1, {"without an answer": 1})
 
 
 @pytest.mark.parametrize(

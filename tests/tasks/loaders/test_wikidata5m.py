@@ -70,7 +70,7 @@ def test_subjects_are_chosen_by_how_often_they_occur(archive: Archive, frequency
 )
 def test_what_cannot_be_worded_is_passed_over_and_counted(archive: Archive, row: tuple[str, ...], why: str) -> None:
     archive.write([*TRIPLES, row])
-    assert archive.load().left_out == {why: 1}
+    assert archive.load().skipped == {why: 1}
 
 
 def test_a_pair_with_more_objects_than_anybody_would_list_is_left_out(archive: Archive) -> None:
@@ -80,14 +80,14 @@ def test_a_pair_with_more_objects_than_anybody_would_list_is_left_out(archive: A
     archive.write([("Q1", "P36", "Q4"), *(("Q1", "P150", f"Q{n}") for n in more)])
     data = archive.load()
     assert [q.id for q in data.questions] == ["Q1-P36"]
-    assert data.left_out == {"more than 20 answers": 1}
+    assert data.skipped == {"more than 20 answers": 1}
 
 
 @pytest.mark.parametrize("row", [("Q1", "P36"), ("Q1", "Q2", "Q3"), ("Q1", "P36", "Q" + "9" * 30), ("Q²", "P1", "Q1")])
 def test_a_line_that_is_no_triple_is_broken(archive: Archive, row: tuple[str, ...]) -> None:
     archive.write([*TRIPLES * 20, row])
     data = archive.load()
-    assert (data.broken, len(data.questions)) == (1, 6)
+    assert (data.n_broken, len(data.questions)) == (1, 6)
 
 
 def test_the_names_are_needed(archive: Archive) -> None:

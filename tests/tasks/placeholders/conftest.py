@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from r_eval.tasks.placeholders.record import Record
+from r_eval.tasks.placeholders.record import PlaceholderRecord
 
-Make = Callable[..., Record]
+Make = Callable[..., PlaceholderRecord]
 
 
 @pytest.fixture
 def make() -> Make:
     """Makes a record; what is given replaces its parts, and the parts of its `placeholder_item`."""
 
-    def record(**changes: Any) -> Record:
+    def record(**changes: Any) -> PlaceholderRecord:
         item = {
             "placeholders": [{"X1": f"Ann{n}", "X10": f"{1980 + n}"} for n in range(1, 7)],
             "answer": [f"Ann{n} & {1980 + n}" for n in range(1, 7)],
@@ -32,6 +32,6 @@ def make() -> Make:
             "placeholder_item": item,
             **changes,
         }
-        return Record.model_validate(data)
+        return PlaceholderRecord.model_validate(data)
 
     return record

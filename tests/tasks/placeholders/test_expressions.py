@@ -17,7 +17,7 @@ from r_eval.tasks.placeholders.expressions import (
     Or,
     failing,
     parse,
-    written,
+    to_text,
 )
 
 A, B, C, D = (Literal(letter) for letter in "abcd")
@@ -90,12 +90,12 @@ def test_no_more_parentheses_are_read_than_any_gold_has() -> None:
 def test_any_text_is_an_expression_or_a_mistake(text: str) -> None:
     with contextlib.suppress(BadExpression):
         tree = parse(text)
-        assert parse(written(tree)) == tree
+        assert parse(to_text(tree)) == tree
 
 
 @given(TREES)
 def test_a_tree_that_is_written_is_read_as_itself(tree: Expression) -> None:
-    assert parse(written(tree)) == tree
+    assert parse(to_text(tree)) == tree
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,15 @@ from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 from r_eval.tasks import base
 from r_eval.tasks.build import of_world
-from r_eval.tasks.placeholders.making import lines, made
-from r_eval.tasks.placeholders.record import substituted
+from r_eval.tasks.placeholders.making import lines, make_records
+from r_eval.tasks.placeholders.record import substitute
 from r_eval.tasks.placeholders.world import RECORDS, World, read_world
 from r_eval.tasks.questions import in_order, write_questions
 from tests.commands import typed_here
 
 FOLDER = base.task_files()["prgb/filtering"].parent
 WORLDS = {name: read_world(FOLDER / f"{name}.placeholders.yaml") for name in ("en", "zh")}
-MADE = {name: made(world) for name, world in WORLDS.items()}
+MADE = {name: make_records(world) for name, world in WORLDS.items()}
 LEVELS = ("noise_doc_level1", "noise_doc_level2", "noise_doc_level3")
 
 every_language = pytest.mark.parametrize("language", sorted(WORLDS))
@@ -60,8 +60,8 @@ def test_the_answer_of_a_variant_is_that_of_no_other(language: str) -> None:
         answers = [answer for _, answer in variants(record)]
         assert len(set(answers)) == 3
         for filled, answer in variants(record):
-            told = " ".join(substituted(text, filled) for text in record["golden_doc"])
-            assert covered_match(told, [answer]) == 1
+            golden_text = " ".join(substitute(text, filled) for text in record["golden_doc"])
+            assert covered_match(golden_text, [answer]) == 1
 
 
 @every_language
@@ -116,8 +116,8 @@ def test_an_llm_writes_the_documents_around_the_facts(reply: str, noise: str, sa
 
 
 def test_another_seed_makes_other_records_and_the_same_seed_the_same() -> None:
-    assert lines(made(WORLDS["en"])) == lines(MADE["en"])
-    assert lines(made(WORLDS["en"], seed=1)) != lines(MADE["en"])
+    assert lines(make_records(WORLDS["en"])) == lines(MADE["en"])
+    assert lines(make_records(WORLDS["en"], seed=1)) != lines(MADE["en"])
 
 
 def small(**changes: Any) -> dict[str, Any]:
@@ -138,13 +138,15 @@ def test_facts_of_ones_own_stand_in_the_noise(tmp_path: Path) -> None:
     )
     text = (tmp_path / "world.yaml").read_text(encoding="utf-8")
     (tmp_path / "world.yaml").write_text(f'{text[:-1]}, "triples": "own.tsv"}}', encoding="utf-8")
-    noise = [text for record in made(read_world(tmp_path / "world.yaml")) for text in record["noise_doc_level2"]]
+    noise = [
+        text for record in make_records(read_world(tmp_path / "world.yaml")) for text in record["noise_doc_level2"]
+    ]
     assert "A has seven wheels." in noise
 
 
 def test_too_few_values_are_told_with_their_sort() -> None:
     with pytest.raises(UserError, match=r"values\.n: too few of them for the variants of filter-1"):
-        made(World.model_validate(small(values={"n": {"of": ["one", "two", "three", "four"]}})))
+        make_records(World.model_validate(small(values={"n": {"of": ["one", "two", "three", "four"]}})))
 
 
 @pytest.mark.parametrize(

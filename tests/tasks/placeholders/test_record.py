@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.tasks.placeholders.record import held, substituted
+from r_eval.tasks.placeholders.record import placeholders_in, substitute
 from tests.tasks.placeholders.conftest import Make
 
 TEXTS = st.text(st.sampled_from("X10 _.北a"), max_size=20)
@@ -40,7 +40,7 @@ def test_a_number_stands_for_its_text(make: Make) -> None:
     ],
 )
 def test_a_placeholder_is_filled_where_it_stands_as_a_word(text: str, values: dict[str, str], filled: str) -> None:
-    assert substituted(text, values) == filled
+    assert substitute(text, values) == filled
 
 
 @given(
@@ -49,5 +49,5 @@ def test_a_placeholder_is_filled_where_it_stands_as_a_word(text: str, values: di
 )
 def test_a_text_changes_where_it_holds_a_placeholder_and_not_else(text: str, values: dict[str, str]) -> None:
     marked = {token: f"<{value}>" for token, value in values.items()}
-    assert (substituted(text, marked) == text) == (not held(text, frozenset(values)))
-    assert substituted(text, {token: token for token in values}) == text
+    assert (substitute(text, marked) == text) == (not placeholders_in(text, frozenset(values)))
+    assert substitute(text, {token: token for token in values}) == text

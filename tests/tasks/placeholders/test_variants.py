@@ -11,17 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from r_eval.analysis.metrics.qa import covered_match
-from r_eval.tasks.placeholders.record import Record
+from r_eval.tasks.placeholders.record import PlaceholderRecord
 from r_eval.tasks.placeholders.variants import Variant, variants
 from tests.tasks.placeholders.conftest import Make
 
 
-def made(record: Record, number: int | None = None, noise: Any = None, **more: Any) -> list[Variant]:
+def draw_variants(
+    record: PlaceholderRecord, number: int | None = None, noise: Any = None, **more: Any
+) -> list[Variant]:
     return variants(record, number, {"weak": 4, "moderate": 4, "hard": 1} if noise is None else noise, **more)
 
 
 def test_a_variant_fills_the_right_documents_and_its_answer_with_its_values(make: Make) -> None:
-    for variant in made(make(answer=["X1 & X10"] * 6)):
+    for variant in draw_variants(make(answer=["X1 & X10"] * 6)):
         right = [variant.documents[place] for place in variant.golden]
         n = variant.number
         assert sorted(right) == [f"Ann{n} built the mill.", f"The mill was built in {1980 + n}."]
@@ -29,47 +31,49 @@ def test_a_variant_fills_the_right_documents_and_its_answer_with_its_values(make
 
 
 def test_more_variants_keep_those_that_were_there_up_to_all_of_them(make: Make) -> None:
-    taken = [{v.number for v in made(make(), n)} for n in (1, 2, 3, 9)]
+    taken = [{v.number for v in draw_variants(make(), n)} for n in (1, 2, 3, 9)]
     assert all(few < more for few, more in itertools.pairwise(taken))
-    assert [v.number for v in made(make(), 9)] == [v.number for v in made(make())] == [1, 2, 3, 4, 5, 6]
+    assert (
+        [v.number for v in draw_variants(make(), 9)] == [v.number for v in draw_variants(make())] == [1, 2, 3, 4, 5, 6]
+    )
 
 
 def test_which_are_taken_depends_on_the_seed_and_the_record(make: Make) -> None:
-    assert len({tuple(v.number for v in made(make(), 2, seed=seed)) for seed in range(40)}) > 5
-    assert len({tuple(v.number for v in made(make(id=f"filter-{n}"), 2)) for n in range(40)}) > 5
+    assert len({tuple(v.number for v in draw_variants(make(), 2, seed=seed)) for seed in range(40)}) > 5
+    assert len({tuple(v.number for v in draw_variants(make(id=f"filter-{n}"), 2)) for n in range(40)}) > 5
 
 
 @pytest.mark.parametrize("resample", [False, True])
 def test_noise_and_order_are_the_same_for_all_variants_unless_resampled(make: Make, resample: bool) -> None:
-    found = made(make(), noise={"weak": 3}, resample=resample)
+    found = draw_variants(make(), noise={"weak": 3}, resample=resample)
     shown = {tuple("" if place in v.golden else text for place, text in enumerate(v.documents)) for v in found}
     assert (len(shown) > 1) == (len({v.golden for v in found}) > 1) == resample
 
 
 def test_more_noise_moves_no_document_and_changes_no_variant(make: Make) -> None:
-    few, more = (made(make(), 3, {"weak": n}) for n in (3, 9))
+    few, more = (draw_variants(make(), 3, {"weak": n}) for n in (3, 9))
     assert [v.number for v in few] == [v.number for v in more]
     assert [text for text in more[0].documents if text in few[0].documents] == list(few[0].documents)
 
 
 def test_an_answer_without_a_placeholder_stays_as_it_is_written(make: Make) -> None:
-    assert made(make(answer=["a  & ( b|c)"] * 6))[0].answer == "a  & ( b|c)"
+    assert draw_variants(make(answer=["a  & ( b|c)"] * 6))[0].answer == "a  & ( b|c)"
 
 
 def test_a_value_with_signs_in_it_is_quoted_in_the_answer(make: Make) -> None:
     record = make(placeholders=[{"X1": "AT&T (old)", "X10": "1987"}], answer=["X1 | Ma Bell"])
-    (variant,) = made(record)
+    (variant,) = draw_variants(record)
     assert variant.answer == '"AT&T (old)" | Ma Bell'
     assert covered_match("It was AT&T (old).", [variant.answer]) == 1
 
 
 def test_a_value_that_stands_in_no_right_document_need_not_be_seen(make: Make) -> None:
-    assert made(make(golden_doc=["X1 built it."]))[0].used == ("Ann1",)
+    assert draw_variants(make(golden_doc=["X1 built it."]))[0].used == ("Ann1",)
 
 
 def test_every_place_is_as_likely_for_a_right_document(make: Make) -> None:
     records = (make(id=f"filter-{n}", golden_doc=["X1 built it."]) for n in range(400))
-    places = Counter(made(record, 1, {"weak": 3})[0].golden[0] for record in records)
+    places = Counter(draw_variants(record, 1, {"weak": 3})[0].golden[0] for record in records)
     assert all(70 <= places[place] <= 130 for place in range(4))
 
 
@@ -81,7 +85,7 @@ def test_every_place_is_as_likely_for_a_right_document(make: Make) -> None:
 def test_right_documents_and_noise_are_all_that_is_shown(
     make: Make, resample: bool, number: int, noise: dict[str, int], seed: int
 ) -> None:
-    for variant in made(make(), number, noise, resample=resample, seed=seed):
+    for variant in draw_variants(make(), number, noise, resample=resample, seed=seed):
         assert len(set(variant.documents)) == len(variant.documents) == 2 + sum(variant.noise.values())
         assert len(variant.golden) == 2
         assert variant.noise == {
@@ -93,4 +97,8 @@ def test_a_document_that_stands_twice_is_one(make: Make) -> None:
     record = make(
         noise_doc_level1=["a", "a", "X1 built the mill."], noise_doc_level2=["a", "b"], noise_doc_level3=["b"]
     )
-    assert made(record, 1, {"weak": 9, "moderate": 9, "hard": 9})[0].noise == {"weak": 1, "moderate": 1, "hard": 0}
+    assert draw_variants(record, 1, {"weak": 9, "moderate": 9, "hard": 9})[0].noise == {
+        "weak": 1,
+        "moderate": 1,
+        "hard": 0,
+    }
