@@ -271,7 +271,7 @@ CASES = [
         [tool("endless")],
         ["endless()"],
         [],
-        [("endless", {}, "failure the MCP server gave no answer within 4 s")],
+        [("endless", {}, "failure the MCP server")],
         before={"endless": "while True: sys.stdout.write('x' * 100000)"},
         settings={"timeout": 4},
     ),

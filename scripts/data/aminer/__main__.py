@@ -16,7 +16,7 @@ from typing import Any
 from r_eval.environments.aminer.store import read_scholars
 
 from .profiles import profiles
-from .world import Paper, Scholar, communities
+from .world import Paper, WorldScholar, communities
 from .writing import biography
 
 
@@ -33,13 +33,13 @@ def _write(path: Path, records: Iterable[dict[str, Any]]) -> None:
         file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def _records(community: list[Scholar]) -> list[dict[str, Any]]:
+def _records(community: list[WorldScholar]) -> list[dict[str, Any]]:
     """A line for every scholar of a community, then one for each of its publications."""
     papers = {paper.number: paper for scholar in community for paper in scholar.papers}
     return [*map(_scholar, community), *(_publication(papers[number]) for number in sorted(papers))]
 
 
-def _scholar(scholar: Scholar) -> dict[str, Any]:
+def _scholar(scholar: WorldScholar) -> dict[str, Any]:
     interests = scholar.interests()
     doctorate = scholar.education[-1][1] if scholar.doctorate else None
     return {

@@ -29,7 +29,7 @@ from .people import FACTS, add_languages, add_people, add_works
 from .phrases import KINDS
 from .rivers import add_rivers
 from .titles import Names, assign, describe
-from .world import Draft, World, read_table, split_title
+from .world import PageDraft, WikiWorld, read_table, split_title
 from .writing import page
 
 __all__ = ["KINDS", "build", "collect"]
@@ -37,13 +37,13 @@ __all__ = ["KINDS", "build", "collect"]
 _MOST_RELATED = 6
 
 
-def collect() -> tuple[World, Names]:
+def collect() -> tuple[WikiWorld, Names]:
     """All pages as facts, with their titles, and the other names that lead to them.
 
     Raises:
         ValueError: The sources contradict each other.
     """
-    world = World()
+    world = WikiWorld()
     places = Places(world)
     places.add_countries()
     places.add_languages(add_languages(world))
@@ -91,7 +91,7 @@ def build(out: Path = SNAPSHOT) -> int:
     return len(pages)
 
 
-def _facts(draft: Draft) -> dict[str, Any]:
+def _facts(draft: PageDraft) -> dict[str, Any]:
     """Every relation of the page's kind; None or no text where nothing is known."""
     facts: dict[str, Any] = {}
     for relation in sorted(KINDS[draft.kind], key=lambda relation: relation.name):
@@ -100,14 +100,14 @@ def _facts(draft: Draft) -> dict[str, Any]:
     return facts
 
 
-def _neighbours(world: World) -> dict[str, set[str]]:
+def _neighbours(world: WikiWorld) -> dict[str, set[str]]:
     """The titles of the pages that each page names or is named by; concepts are near to concepts only, since nearly
     every page names one."""
     near: defaultdict[str, set[str]] = defaultdict(set)
     for draft in world.drafts:
         for values in draft.facts.values():
             for value in values:
-                if isinstance(value, Draft) and (draft.kind == "concept") == (value.kind == "concept"):
+                if isinstance(value, PageDraft) and (draft.kind == "concept") == (value.kind == "concept"):
                     near[draft.title].add(value.title)
                     near[value.title].add(draft.title)
     return near

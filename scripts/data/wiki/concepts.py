@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from .geography import GAZETTEER
 from .people import FACTS
-from .world import Draft, World, cells, read_table
+from .world import PageDraft, WikiWorld, cells, read_table
 
 _FIELDS = {
     "physics": "Physicist",
@@ -46,16 +46,16 @@ _WIDEST = {
 """What a page is in any case, by its kind, where that is not the kind's own name."""
 
 
-def add_concepts(world: World) -> None:
+def add_concepts(world: WikiWorld) -> None:
     """All concepts, and the concepts of all other pages.
 
     Raises:
         ValueError: The table names a broader concept that comes later or not at all.
     """
-    concepts: dict[str, Draft] = {}
+    concepts: dict[str, PageDraft] = {}
     others = list(world.drafts)
     for row in read_table(FACTS / "concepts.tsv"):
-        draft = Draft(row["title"], "concept", "concept", aliases=cells(row, "aliases"))
+        draft = PageDraft(row["title"], "concept", "concept", aliases=cells(row, "aliases"))
         broader = concepts.get(row["broader"])
         if row["broader"] and broader is None:
             raise ValueError(
@@ -79,7 +79,7 @@ def add_concepts(world: World) -> None:
             concept.add("instances", draft)
 
 
-def _names(draft: Draft, coasts: dict[str, str]) -> Iterator[str]:
+def _names(draft: PageDraft, coasts: dict[str, str]) -> Iterator[str]:
     """What a page may be called, the finest concept first; not all of these are concepts of the table."""
     first = {relation: str(_text(values[0])) for relation, values in draft.facts.items() if values}
     match draft.kind:
@@ -111,15 +111,15 @@ def _names(draft: Draft, coasts: dict[str, str]) -> Iterator[str]:
     yield from _roles(draft, coasts)
 
 
-def _capital(city: Draft) -> Iterator[str]:
-    kinds = {place.kind for place in city.facts.get("capital_of", []) if isinstance(place, Draft)}
+def _capital(city: PageDraft) -> Iterator[str]:
+    kinds = {place.kind for place in city.facts.get("capital_of", []) if isinstance(place, PageDraft)}
     if "country" in kinds:
         yield "Capital city"
     if "state" in kinds:
         yield "State capital"
 
 
-def _roles(draft: Draft, coasts: dict[str, str]) -> Iterator[str]:
+def _roles(draft: PageDraft, coasts: dict[str, str]) -> Iterator[str]:
     """What it is besides, and as what a text may treat it."""
     told = {relation for relation, values in draft.facts.items() if values}
     by_relation = {
@@ -134,7 +134,7 @@ def _roles(draft: Draft, coasts: dict[str, str]) -> Iterator[str]:
     }
     yield from (name for (kind, relation), name in by_relation.items() if kind == draft.kind and relation in told)
     if draft.kind == "writer" and any(
-        isinstance(book, Draft) and book.facts.get("films") for book in draft.facts.get("books", [])
+        isinstance(book, PageDraft) and book.facts.get("films") for book in draft.facts.get("books", [])
     ):
         yield "Author of a filmed book"
     if draft.kind == "country":
@@ -146,5 +146,5 @@ def _roles(draft: Draft, coasts: dict[str, str]) -> Iterator[str]:
         yield "International river" if len(draft.facts.get("countries", [])) > 1 else ""
 
 
-def _text(value: str | Draft) -> str:
-    return value.name if isinstance(value, Draft) else value
+def _text(value: str | PageDraft) -> str:
+    return value.name if isinstance(value, PageDraft) else value

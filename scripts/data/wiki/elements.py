@@ -9,23 +9,23 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .geography import GAZETTEER
-from .world import Draft, World, cells, day, read_table
+from .world import PageDraft, WikiWorld, cells, day, read_table
 
 
-def add_elements(world: World) -> None:
+def add_elements(world: WikiWorld) -> None:
     """All 118; a symbol is a further name."""
     for row in read_table(GAZETTEER / "elements.tsv"):
-        draft = Draft(row["name"], "element", "element", aliases=[row["symbol"], *cells(row, "aliases")])
+        draft = PageDraft(row["name"], "element", "element", aliases=[row["symbol"], *cells(row, "aliases")])
         for relation in list(row)[1:-1]:
             draft.add(relation, row[relation])
         world.add(draft)
 
 
-def add_planets(world: World) -> None:
+def add_planets(world: WikiWorld) -> None:
     """The eight planets."""
-    drafts: list[Draft] = []
+    drafts: list[PageDraft] = []
     for row in read_table(GAZETTEER / "planets.tsv"):
-        draft = Draft(row["title"], "planet", "planet")
+        draft = PageDraft(row["title"], "planet", "planet")
         draft.add("group", row["class"])
         for relation in ("order", "diameter_km", "orbital_period_days"):
             draft.add(relation, row[relation])

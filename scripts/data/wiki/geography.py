@@ -13,7 +13,7 @@ from pathlib import Path
 
 from r_eval.environments.wiki.base import title_key
 
-from .world import Draft, World, cells, clean, day, read_table
+from .world import PageDraft, WikiWorld, cells, clean, day, read_table
 
 GAZETTEER = Path(__file__).parent / "gazetteer"
 
@@ -21,24 +21,24 @@ GAZETTEER = Path(__file__).parent / "gazetteer"
 class Places:
     """The places of a world, and the way from a country and a name to a city."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: WikiWorld) -> None:
         self._world = world
         self._rows = {row["iso"]: row for row in read_table(GAZETTEER / "countries.tsv")}
-        self._cities: defaultdict[tuple[str, str], list[Draft]] = defaultdict(list)
-        self.countries: dict[str, Draft] = {}
-        self.states: dict[str, Draft] = {}
+        self._cities: defaultdict[tuple[str, str], list[PageDraft]] = defaultdict(list)
+        self.countries: dict[str, PageDraft] = {}
+        self.states: dict[str, PageDraft] = {}
 
     def add_countries(self) -> None:
         """Continents, currencies, countries and states, and all cities."""
         currencies = {}
         for row in read_table(GAZETTEER / "currencies.tsv"):
-            currency = Draft(row["title"], "currency", "currency", aliases=cells(row, "aliases"))
+            currency = PageDraft(row["title"], "currency", "currency", aliases=cells(row, "aliases"))
             currency.add("currency_code", row["code"])
             currencies[row["code"]] = self._world.add(currency)
         names = sorted({row["continent"] for row in self._rows.values()})
-        continents = {name: self._world.add(Draft(name, "continent", "continent")) for name in names}
+        continents = {name: self._world.add(PageDraft(name, "continent", "continent")) for name in names}
         for code, row in self._rows.items():
-            draft = Draft(row["name"], "country", "country", aliases=cells(row, "aliases"))
+            draft = PageDraft(row["name"], "country", "country", aliases=cells(row, "aliases"))
             draft.remark = f"It {'is not' if row['un'] else 'is'} a member state of the United Nations."
             draft.add("iso_code", code)
             for relation in ("population", "area_km2", "iso3_code", "numeric_code", "calling_code", "internet_domain"):
@@ -52,13 +52,13 @@ class Places:
         self._add_states()
         self._add_cities()
 
-    def add_languages(self, languages: Mapping[str, Draft]) -> None:
+    def add_languages(self, languages: Mapping[str, PageDraft]) -> None:
         """What is spoken in each country, as far as the languages have pages."""
         for code, country in self.countries.items():
             tags = cells(self._rows[code], "languages")
             country.add("languages", *(languages[tag] for tag in tags if tag in languages))
 
-    def place(self, name: str) -> Draft | str:
+    def place(self, name: str) -> PageDraft | str:
         """The country or city that a name alone means, or the name, where no such place has a page.
 
         Of several cities the largest is meant; "Cambridge, Massachusetts" says that it is another one.
@@ -71,7 +71,7 @@ class Places:
         same = [city for code in self.countries for city in self._cities.get((code, title_key(base)), [])]
         return self._world.find(base, "country") or exact or max(same, key=population, default=base)
 
-    def city_in(self, name: str, countries: Iterable[Draft]) -> Draft | str:
+    def city_in(self, name: str, countries: Iterable[PageDraft]) -> PageDraft | str:
         """The largest city of this name in one of the countries, or the name, where there is none.
 
         "Toledo, Spain" says in which; a further name of a city ("Kingston, Ontario") means just that one.
@@ -85,7 +85,7 @@ class Places:
         same = [city for code in codes for city in self._cities.get((code, title_key(base)), []) if not city.noun]
         return max(same, key=population, default=base)
 
-    def city(self, name: str, country: Draft) -> Draft:
+    def city(self, name: str, country: PageDraft) -> PageDraft:
         """The city of this name in a country; "Cambridge, Massachusetts" says which of several.
 
         Raises:
@@ -103,7 +103,7 @@ class Places:
     def _add_states(self) -> None:
         """The states of the United States, in the order of their admission."""
         for number, row in enumerate(read_table(GAZETTEER / "states.tsv"), 1):
-            state = Draft(row["title"], "state", "state")
+            state = PageDraft(row["title"], "state", "state")
             state.add("country", self.countries["US"])
             state.add("admitted", day(row["admitted"]))
             state.add("admission_number", str(number))
@@ -116,7 +116,7 @@ class Places:
             country, state = self.countries[row["iso"]], self.states.get(row["state"])
             qualifier = state.name if state else row["state"] or country.name
             noun = "" if row["latitude"] else "a place"
-            city = Draft(row["name"], "city", qualifier, aliases=cells(row, "aliases"), noun=noun)
+            city = PageDraft(row["name"], "city", qualifier, aliases=cells(row, "aliases"), noun=noun)
             city.add("country", country)
             city.add("state", state)
             for relation in ("population", "latitude", "longitude", "time_zone"):
@@ -134,7 +134,7 @@ class Places:
             state.add("capital", self.city(f"{row['capital']}, {state.name}", self.countries["US"]))
 
 
-def population(city: Draft) -> int:
+def population(city: PageDraft) -> int:
     """How many live in a city; 0 where that is unknown, and for everything else."""
     number = city.values("population") if city.kind == "city" else []
     return int(number[0].replace(",", "")) if number else 0

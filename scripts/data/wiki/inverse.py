@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .world import Draft, World
+from .world import PageDraft, WikiWorld
 
 _INVERSES: dict[tuple[str, str, str], str] = {
     ("country", "continent", "continent"): "countries",
@@ -34,13 +34,13 @@ _INVERSES: dict[tuple[str, str, str], str] = {
 _MOST_CITIES = 10
 
 
-def add_inverses(world: World) -> None:
+def add_inverses(world: WikiWorld) -> None:
     """Fill every relation that follows from others, in the order of names."""
     for draft in sorted(world.drafts, key=lambda draft: (draft.name, draft.qualifier)):
         for relation, values in list(draft.facts.items()):
             for value in values:
-                inverse = _INVERSES.get((draft.kind, relation, value.kind)) if isinstance(value, Draft) else None
-                if isinstance(value, Draft) and inverse:
+                inverse = _INVERSES.get((draft.kind, relation, value.kind)) if isinstance(value, PageDraft) else None
+                if isinstance(value, PageDraft) and inverse:
                     value.add(inverse, draft)
     for country in world.of_kind("country"):
         cities = [city for city in world.of_kind("city") if city.only("country") is country]
@@ -51,12 +51,12 @@ def add_inverses(world: World) -> None:
     for water in world.of_kind("water"):
         water.add("number_of_rivers", str(len(water.facts.get("rivers", []))))
     for continent in world.of_kind("continent"):
-        countries = [value for value in continent.facts.get("countries", []) if isinstance(value, Draft)]
+        countries = [value for value in continent.facts.get("countries", []) if isinstance(value, PageDraft)]
         continent.add("number_of_countries", str(len(countries)))
         if countries:
             continent.add("largest_country", max(countries, key=lambda country: _number(country, "area_km2")))
             continent.add("most_populous_country", max(countries, key=lambda country: _number(country, "population")))
 
 
-def _number(draft: Draft, relation: str) -> int:
+def _number(draft: PageDraft, relation: str) -> int:
     return int((draft.values(relation) or ["0"])[0].replace(",", ""))

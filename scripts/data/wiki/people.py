@@ -6,17 +6,17 @@ import re
 from pathlib import Path
 
 from .geography import Places
-from .world import Draft, World, cell, cells, clean, day, read_table, split_title
+from .world import PageDraft, WikiWorld, cell, cells, clean, day, read_table, split_title
 
 FACTS = Path(__file__).parent / "facts"
 
 
-def add_languages(world: World) -> dict[str, Draft]:
+def add_languages(world: WikiWorld) -> dict[str, PageDraft]:
     """The languages of the table; returns those with an ISO 639-1 code by it."""
     coded = {}
     for row in read_table(FACTS / "languages.tsv"):
         name = clean(row["short"] or row["title"])
-        draft = Draft(name, "language", "language", aliases=[row["title"], f"{name} language"])
+        draft = PageDraft(name, "language", "language", aliases=[row["title"], f"{name} language"])
         draft.add("family", cell(row, "family"))
         draft.add("script", *cells(row, "script"))
         draft.add("language_code", cell(row, "iso639_1"))
@@ -26,7 +26,7 @@ def add_languages(world: World) -> dict[str, Draft]:
     return coded
 
 
-def add_people(world: World, places: Places) -> None:
+def add_people(world: WikiWorld, places: Places) -> None:
     """All persons; where one stands in several tables, the first says what kind of page it is."""
     for table, kind in (("scientists", "scientist"), ("writers", "writer"), ("directors", "director")):
         for row in read_table(FACTS / f"{table}.tsv"):
@@ -43,7 +43,7 @@ def add_people(world: World, places: Places) -> None:
         draft.add("worked_in", *(places.place(name) for name in row["worked_in"].split("|")))
 
 
-def add_works(world: World, places: Places) -> None:
+def add_works(world: WikiWorld, places: Places) -> None:
     """All books and films."""
     for row in read_table(FACTS / "books.tsv"):
         draft = _work(row, "book", "book")
@@ -67,9 +67,9 @@ def add_works(world: World, places: Places) -> None:
         world.add(draft)
 
 
-def _person(row: dict[str, str], kind: str, world: World, places: Places) -> Draft:
+def _person(row: dict[str, str], kind: str, world: WikiWorld, places: Places) -> PageDraft:
     name = clean(row["title"])
-    draft = Draft(name, kind, kind, aliases=[re.sub(r"\. (?=\w\.)", ".", row["title"])])
+    draft = PageDraft(name, kind, kind, aliases=[re.sub(r"\. (?=\w\.)", ".", row["title"])])
     draft.add("born", day(row["born"]))
     draft.add("died", day(row["died"]))
     country, city = world.find(cell(row, "birth_country"), "country"), row["birth_city"]
@@ -85,7 +85,7 @@ def _person(row: dict[str, str], kind: str, world: World, places: Places) -> Dra
     return draft
 
 
-def _work(row: dict[str, str], kind: str, qualifier: str) -> Draft:
+def _work(row: dict[str, str], kind: str, qualifier: str) -> PageDraft:
     """The draft of a work; its title has a qualifier in any case if the table's has."""
     base, given = split_title(row["title"])
-    return Draft(clean(base), kind, given or qualifier, qualified=bool(given))
+    return PageDraft(clean(base), kind, given or qualifier, qualified=bool(given))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from r_eval.environments.wiki.base import title_key
 
 from .geography import population
-from .world import Draft, World
+from .world import PageDraft, WikiWorld
 
 _NOBODYS = frozenset(["georgia", "victoria"])
 """Names that no page keeps for itself."""
@@ -35,13 +35,13 @@ class Names:
     choices: dict[str, list[str]] = field(default_factory=dict)
 
 
-def assign(world: World) -> Names:
+def assign(world: WikiWorld) -> Names:
     """Give every draft its title; returns the other names.
 
     Raises:
         ValueError: Two pages have the same name and qualifier.
     """
-    same: defaultdict[str, list[Draft]] = defaultdict(list)
+    same: defaultdict[str, list[PageDraft]] = defaultdict(list)
     for draft in world.drafts:
         same[title_key(draft.name)].append(draft)
     for key, drafts in same.items():
@@ -53,7 +53,7 @@ def assign(world: World) -> Names:
     if len(titles) < len(world.drafts):
         twice = sorted({draft.title for draft in world.drafts if titles[title_key(draft.title)] is not draft})
         raise ValueError(f"several pages are called {', '.join(twice)}")
-    claims: defaultdict[str, dict[int, Draft]] = defaultdict(dict)
+    claims: defaultdict[str, dict[int, PageDraft]] = defaultdict(dict)
     wording: dict[str, str] = {}
     for draft in world.drafts:
         for name in (draft.name, *draft.aliases, *_surname(draft)):
@@ -71,7 +71,7 @@ def assign(world: World) -> Names:
     return names
 
 
-def describe(draft: Draft) -> str:
+def describe(draft: PageDraft) -> str:
     """What a page is about, in a few words that tell it from others of the same name."""
 
     def first(relation: str) -> str:
@@ -99,7 +99,7 @@ def describe(draft: Draft) -> str:
     return draft.kind
 
 
-def _keeper(key: str, drafts: list[Draft]) -> Draft | None:
+def _keeper(key: str, drafts: list[PageDraft]) -> PageDraft | None:
     ranked = sorted(drafts, key=_rank)
     if len(ranked) == 1:
         return ranked[0]
@@ -107,15 +107,15 @@ def _keeper(key: str, drafts: list[Draft]) -> Draft | None:
     return ranked[0] if above and key not in _NOBODYS else None
 
 
-def _rank(draft: Draft) -> tuple[int, int, str]:
+def _rank(draft: PageDraft) -> tuple[int, int, str]:
     """The better known first, the larger first, then by title."""
     rank = {"country": 0, "state": 2, "book": 4, "film": 4}.get(draft.kind, 3)
-    if any(isinstance(of, Draft) and of.kind == "country" for of in draft.facts.get("capital_of", [])):
+    if any(isinstance(of, PageDraft) and of.kind == "country" for of in draft.facts.get("capital_of", [])):
         rank = 1
     return rank, -population(draft), draft.title
 
 
-def _surname(draft: Draft) -> list[str]:
+def _surname(draft: PageDraft) -> list[str]:
     """The last word of a person's name, as people may search for it."""
     last = draft.name.rpartition(" ")[2]
     return [last] if draft.kind in ("scientist", "writer", "director") and len(last) > 3 else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from .phrases import KINDS, Relation
-from .world import Draft
+from .phrases import KINDS, RelationPhrases
+from .world import PageDraft
 
 _NOUNS = {
     "water": "a body of water",
@@ -19,7 +19,7 @@ _LONG = 90
 """Characters of two facts that may still share a sentence."""
 
 
-def page(draft: Draft, related: Sequence[str]) -> str:
+def page(draft: PageDraft, related: Sequence[str]) -> str:
     """A page's text; the titles of related pages make the last section."""
     told = [relation for relation in KINDS[draft.kind] if draft.facts.get(relation.name)]
     lead = [relation for relation in told if not relation.section]
@@ -36,7 +36,7 @@ def page(draft: Draft, related: Sequence[str]) -> str:
     return "\n\n".join(blocks)
 
 
-def _sentences(draft: Draft, relations: list[Relation]) -> list[str]:
+def _sentences(draft: PageDraft, relations: list[RelationPhrases]) -> list[str]:
     """One fact to a sentence, in sections up to two short ones."""
     sentences: list[str] = []
     open_end = False
