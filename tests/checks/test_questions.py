@@ -148,6 +148,7 @@ def test_a_glob_that_selects_none_and_a_task_that_cannot_be_read_are_errors(inst
     assert (finding.severity, finding.place.endswith("capitals.questions.jsonl:1")) == ("error", True)
 
 
+@pytest.mark.slow
 def test_the_embedded_tasks_are_clean() -> None:
     findings = [f for pattern in ("wiki/*", "aminer/*", "crud/*", "prgb/*") for f in check(pattern)]
     assert [f.line() for f in findings if f.severity != "note"] == []
