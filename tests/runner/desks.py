@@ -96,7 +96,7 @@ def timeless(record: Any) -> Any:
     if not isinstance(record, dict):
         return record
     known = {key: value for key, value in record.items() if key not in ("replayed", "checksum")}
-    durations = ("seconds", "queue", "retry", "llm_seconds", "environment_seconds")
+    durations = ("seconds", "queue", "retry", *(f"{part}_seconds" for part in ("llm", "environment", "queue", "retry")))
     return {key: 0 if key in durations else timeless(value) for key, value in known.items()}
 
 
