@@ -3,7 +3,7 @@
 Whoever reads finds the new answer; whoever remembers gives the old one. Replaced are the values that the question
 names as `entities`; where it names none, its gold answers and its named evidence. Each value is replaced by another of
 its kind (see `alternatives` and `drawing`), in all texts of the environment, and back in its arguments (see
-`replacing`). An old value is a name that nobody has heard of there. What stands in the question stays, so that the
+`replacing`). The environment does not know the old values. Values in the question stay, so that the
 question is the same, unless it quotes what it asks about: then it changes with the environment.
 
 A gold program is run again in the changed environment. It must give the new gold, without a call failing that did not
@@ -115,7 +115,7 @@ class Counterfactual(Condition):
         elif not any(map(replaceable, golds)):
             return "the answer is a truth value or a count, or no name, number or date, and there is no program"
         elif any(stands(question.question, golds)) or any(gold.isdigit() and int(gold) < COUNT for gold in golds):
-            return "the answer stands in the question or may be a count, and no program says what becomes of it"
+            return "the answer appears in the question or may be a count, and there is no program"
         if environment.version not in self._known:
             self._known[environment.version] = Alternatives(environment, self.kinds, self.pool)
         aim = aim_of(question, golds, before.seen)
@@ -142,7 +142,7 @@ async def _variant(
         ran = await _run(new.get("program", question.program), changed)
         if aim == READ and not _gives(ran, new):
             # A program may read by the words around the old value, and then has to have the new ones in it. Since it
-            # holds the new answer itself, that must stand in what it saw.
+            # holds the new answer itself, that must appear in what it saw.
             new["program"] = changes.forward(question.program)
             ran = await _run(new["program"], changed)
             read = new["evidence"] or [item for answer in new["answers"] for item in _items(answer)]
@@ -164,7 +164,7 @@ async def _variant(
 
 
 class Replaced(Wrapped):
-    """An environment in which other values stand: whoever asks for an old value asks for what nobody has heard of."""
+    """An environment with replaced values: a call that names an old value asks for something unknown."""
 
     def __init__(self, inner: Environment, changes: Replacements) -> None:
         super().__init__(inner)

@@ -82,7 +82,7 @@ def generate(
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
         if not questions:
-            raise UserError(f"no question is left; dropped: {dropped}. r-eval check {file} says why")
+            raise UserError(f"no question is left; dropped: {dropped}")
         summary = f"{_kinds(questions)}; dropped: {dropped}"
         if paraphrase:
             questions, note = asyncio.run(_reworded(questions, made, paraphrase, file.stem))
@@ -112,7 +112,7 @@ def generate(
         raise typer.Exit(1)
 
 
-class _Maker(NamedTuple):
+class _QuestionMaker(NamedTuple):
     """What makes the questions of a file.
 
     Attributes:
@@ -129,7 +129,7 @@ class _Maker(NamedTuple):
     default_count: int = COUNT
 
 
-def _maker(path: Path, environment: str | None) -> _Maker:
+def _maker(path: Path, environment: str | None) -> _QuestionMaker:
     keys = yaml_keys(path)
     if keys and "templates" not in keys:
         raise UserError(f"{path}: no source of questions: it has none of the keys templates, graph and placeholders")
@@ -140,10 +140,10 @@ def _maker(path: Path, environment: str | None) -> _Maker:
     async def make(sandbox: Sandbox, count: int, seed: int) -> Generated:
         return await from_templates(file, opened, sandbox, count, seed)
 
-    return _Maker(name, opened, make, [template.id for template in file.templates])
+    return _QuestionMaker(name, opened, make, [template.id for template in file.templates])
 
 
-def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) -> _Maker:
+def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) -> _QuestionMaker:
     from r_eval.analysis import metrics
     from r_eval.tasks.graphs.graph_file import read_graph_file
     from r_eval.tasks.graphs.pipeline import generate as from_graph
@@ -161,7 +161,7 @@ def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) ->
             return await from_graph(file, source, sandbox, count, seed, metrics.get("token_f1"), replies)
 
     count = (file.graph.per_type or 0) * len(file.graph.types) or COUNT
-    return _Maker(name, source.environment, make, default_count=count)
+    return _QuestionMaker(name, source.environment, make, default_count=count)
 
 
 def _place(file: Path, message: str) -> str:

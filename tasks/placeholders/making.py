@@ -53,7 +53,7 @@ def make_records(
     Raises:
         UserError: A sort has too few values.
     """
-    maker = _Maker(world, world.placeholders.seed if seed is None else seed, document)
+    maker = _RecordMaker(world, world.placeholders.seed if seed is None else seed, document)
     records = []
     for subtask, n_wanted in world.placeholders.records.items():
         number = count if count and n_wanted else n_wanted
@@ -113,7 +113,7 @@ def frame_fact(world: World, fact: Fact) -> str:
     return frame.format(name=fact.subject, kind=fact.subject, fact=fact.text)
 
 
-class _Maker:
+class _RecordMaker:
     """Generates the records of one world, which share its facts."""
 
     def __init__(self, world: World, seed: int, document: Writer | None) -> None:
