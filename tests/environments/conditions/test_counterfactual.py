@@ -120,7 +120,7 @@ def test_documents_and_evidence_change_with_the_environment() -> None:
         ({"answers": [f"Passau {'lies on a river ' * 5}"], "program": None}, "whole text"),
         ({"answers": ["Danube"], "program": "answer = 'Danube'"}, "does not change"),
         ({"answers": ["Danube"], "program": "answer = river('Bonn')['river']"}, "does not give the gold"),
-        ({"question": "Is it the Danube or the Rhine?", "program": None}, "stands in the question"),
+        ({"question": "Is it the Danube or the Rhine?", "program": None}, "appears in the question"),
         ({"answers": ["42"], "program": None}, "may be a count"),
         ({"answers": ["Wolga"], "program": None}, "no other value"),
     ],
