@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from pydantic_core import to_json, to_jsonable_python
 
@@ -77,30 +76,16 @@ class EnvironmentFailure(Exception):
     """
 
 
-@overload
-def query_api(method: Method) -> Method: ...
-
-
-@overload
-def query_api(*, blocking: bool = True) -> Callable[[Method], Method]: ...
-
-
-def query_api(method: Method | None = None, *, blocking: bool = True) -> Method | Callable[[Method], Method]:
+def query_api(method: Method) -> Method:
     """Mark a function of a file, or a method of an `Environment`, as a query API.
-
-    Args:
-        blocking: False for one that returns within microseconds, from memory for example: it is called on the event
-            loop itself, which saves the way to a thread and back.
 
     Raises:
         TypeError: It is no function.
     """
-    if method is None:
-        return functools.partial(query_api, blocking=blocking)
     function: Any = getattr(method, "__func__", method)  # of a static or class method
     if not callable(function):
         raise TypeError(f"@query_api marks functions and methods, not a {type(method).__name__}")
-    function.__query_api__ = "blocking" if blocking else "immediate"
+    function.__query_api__ = True
     return method
 
 
@@ -117,7 +102,7 @@ def marked(cls: type[Any]) -> dict[str, Callable[..., Any]]:
 
 def is_marked(value: Any) -> bool:
     """Whether something is marked with `@query_api`; objects that have any attribute one asks for are not."""
-    return isinstance(inspect.getattr_static(value, "__query_api__", None), str)
+    return inspect.getattr_static(value, "__query_api__", None) is True
 
 
 class Environment:
@@ -174,8 +159,6 @@ class Environment:
         method = getattr(self, api)
         if inspect.iscoroutinefunction(method):
             value = method(**arguments)
-        elif getattr(method, "__query_api__", "") == "immediate":
-            value = _plain(method(**arguments))
         else:
             value = await threads.run(lambda: _plain(method(**arguments)))
         return await coroutines.run(_awaited(value)) if inspect.isawaitable(value) else value
