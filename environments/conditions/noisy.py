@@ -28,7 +28,7 @@ from r_eval.languages import language_of
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
-from .base import Condition, ConditionInput, Wrapped, bare, rerendered, rewritten, undisturbed
+from .base import Condition, ConditionInput, Wrapped, bare, rewritten, undisturbed
 from .replacing import tokens
 
 LENGTHS = ("top_k", "k", "limit", "max_results")
@@ -157,7 +157,15 @@ class NoisyEnvironment(Wrapped):
         if not length_parameter(spec) or not are_passages(results):
             return seen
         others = [one for one in await self._others(spec, arguments, results, draw) if one not in results]
-        noise = await threads.run(self._screened, others)  # passages may be long
+        return await threads.run(self._mixed, api, seen, others, draw)  # passages may be long
+
+    def _mixed(
+        self, api: str, seen: Observation[Any], others: Sequence[Passage], draw: random.Random
+    ) -> Observation[Any]:
+        """An observation with those of the other passages in it that are noise, at random places."""
+        results = seen.value
+        is_noise = (one for one in others if not self._screen.excludes(str(one.get("id", "")), one["text"]))
+        noise = list(itertools.islice(is_noise, self._noisy.distractors))
         mixed = [(passage, str(passage.get("id", ""))) for passage in results]
         places = draw.sample(range(len(results) + len(noise)), len(noise))
         for place, passage in zip(sorted(places), noise, strict=True):
@@ -166,12 +174,9 @@ class NoisyEnvironment(Wrapped):
         if has_own_documents(self.inner):
             passages = [{**passage, "id": self._label(key)} for passage, key in mixed]
         ids = [key for _, key in mixed] if seen.retrieved_ids else []
-        return Observation(passages, await rerendered(self.inner, api, seen, passages), ids)
-
-    def _screened(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The first passages that are noise."""
-        noise = (one for one in passages if not self._screen.excludes(str(one.get("id", "")), one["text"]))
-        return list(itertools.islice(noise, self._noisy.distractors))
+        own, text = self.inner.render(api, results), self.inner.render(api, passages)
+        whole = seen.text.replace(own, text, 1) if own and seen.text and own in seen.text else text
+        return Observation(passages, whole, ids)
 
     async def _others(
         self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage], draw: random.Random

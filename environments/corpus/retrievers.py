@@ -22,13 +22,10 @@ from numpy.typing import NDArray
 from r_eval import plugins
 from r_eval.errors import UserError
 from r_eval.fingerprints import short_hash
-from r_eval.languages import language_of
 
 from . import words
 from .chunks import Chunks, build_or_load, share
-from .embedding import EMBEDDED, cross_encoder, embedding
-
-logger = logging.getLogger("r_eval")
+from .embedding import cross_encoder, embedding
 
 NAMES = ("bm25", "dense", "rrf", "hybrid", "hybrid+rerank")
 MAXSIM = "maxsim"
@@ -182,17 +179,11 @@ class Dense(Retriever):
         self.embedding = embedding(model)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}  # equal texts have one score
         self._rows = np.fromiter((row_of[text] for text in texts), np.int32, len(texts))
-
-        def build(folder: Path) -> None:
-            sample = [language_of(text) for text in texts[:: max(1, len(texts) // 100)]]
-            if self.embedding.name == EMBEDDED and 2 * sample.count("zh") > len(sample):
-                logger.warning(
-                    "%s, the embedded model, reads English; for Chinese name another as embedding:", EMBEDDED
-                )
-            np.save(folder / "vectors.npy", self.embedding.documents(list(row_of)))
-
-        name = f"dense-{short_hash([self.embedding.identity, digest])}"
-        self._vectors: Any = build_or_load(name, build, lambda folder: np.load(folder / "vectors.npy", mmap_mode="r"))
+        self._vectors: Any = build_or_load(
+            f"dense-{short_hash([self.embedding.identity, digest])}",
+            lambda folder: np.save(folder / "vectors.npy", self.embedding.documents(list(row_of))),
+            lambda folder: np.load(folder / "vectors.npy", mmap_mode="r"),
+        )
 
     def identity(self) -> dict[str, Any]:
         return {"retriever": "dense", "embedding": self.embedding.identity, "decimals": DECIMALS}

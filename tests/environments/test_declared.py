@@ -136,19 +136,6 @@ def test_whatever_is_given_is_taken_or_complained_about(arguments: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ({"properties": []}, r"the schema of its arguments is invalid: \[\] is not of type 'object'"),
-        ({"properties": {"a": {"type": 3}}}, r"at properties/a/type"),
-        ({"patternProperties": {"^x": {}}}, "its schema does not name its arguments"),
-    ],
-)
-def test_a_schema_that_cannot_be_offered_is_refused(schema: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        declare("find", "", schema)
-
-
-@pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [
         ({"minimum": 0.5, "multipleOf": 2, "type": "integer"}, -3, ["x"]),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r_eval.environments.jsonschemas import for_models, identifier, inlined, merged, shapes_in, type_name
+from r_eval.environments.jsonschemas import identifier, inlined, merged, shapes_in, type_name
 from r_eval.environments.tools.declared import annotation_of, flaw
 from tests.timing import quickest
 
@@ -63,12 +63,6 @@ NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
 )
 def test_references_are_replaced_and_old_dialects_rewritten(schema: dict[str, Any], flat: dict[str, Any]) -> None:
     assert inlined(schema) == flat
-
-
-def test_a_property_called_like_a_keyword_is_a_property() -> None:
-    schema = {"properties": {"$ref": {"type": "string"}, "title": {"type": "string", "title": "T"}}}
-    assert inlined(schema) == schema
-    assert for_models(schema) == {"properties": {"$ref": {"type": "string"}, "title": {"type": "string"}}}
 
 
 @pytest.mark.parametrize("levels", [8, 60])

@@ -171,20 +171,6 @@ print(asyncio.run(open_environment({command!r}).open().call("pid", {{}})))
     assert "Traceback" not in process.stderr
 
 
-def test_a_call_that_is_given_up_leaves_the_connection_usable(shop: Any, sandbox: Sandbox) -> None:
-    session = Session(shop, sandbox)
-
-    async def calls() -> Any:
-        before = (await session.call("pid", {})).value
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await session.call("slow", {"seconds": 2})
-        return before == (await session.call("pid", {})).value
-
-    assert asyncio.run(calls())
-    session.close()
-
-
 @pytest.mark.parametrize(
     ("where", "message"),
     [

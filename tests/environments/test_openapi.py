@@ -337,7 +337,7 @@ def test_cookies_are_an_episodes_own(library: OpenAPI, sandbox: Sandbox) -> None
         (
             "openapi: 3.0.0\npaths: {/a: {get: {parameters: [{name: b, in: body, required: true}]}}}",
             {},
-            "its parameter 'b' is in 'body', which is not known",
+            "its parameter 'b' is in 'body', which cannot be sent",
         ),
     ],
 )
@@ -349,10 +349,3 @@ def test_a_document_that_cannot_be_used_is_the_persons_error(
     with pytest.raises(UserError) as caught:
         open_environment(f"openapi:{path}", settings)
     assert message in str(caught.value)
-
-
-def test_a_document_that_is_not_there_is_the_persons_error(tmp_path: Path, server: Server) -> None:
-    with pytest.raises(UserError, match=r"cannot be opened: .*No such file"):
-        open_environment(f"openapi:{tmp_path}/none.yaml")
-    with pytest.raises(UserError, match="HTTP Error 404"):
-        open_environment(f"openapi:{server.url}/api/special/404")

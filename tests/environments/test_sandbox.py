@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from r_eval.environments.base import Environment, EnvironmentFailure, query_api
-from r_eval.environments.prelude import LONGEST, Prelude, TooLarge, read
 from r_eval.environments.sandbox import ProgramLimits, ProgramResult, Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.records import Step
@@ -152,12 +151,6 @@ def test_a_value_that_holds_another_twice_many_times_does_not_hold_the_process_u
     assert time.monotonic() - started < 10 * slowness()
 
 
-def test_an_unknown_name_is_not_given_its_arguments(brief: Sandbox) -> None:
-    error = run(brief, SHARED + "nope({x: 1})").error
-    assert error is not None
-    assert (error.cause, error.line) == ("unknown_api", 3)
-
-
 @pytest.mark.parametrize(
     ("value", "left"),
     [
@@ -199,13 +192,6 @@ def test_the_line_that_failed_is_the_programs_own(brief: Sandbox, code: str, lin
     assert error.line == line
 
 
-def test_what_is_too_long_or_too_deep_is_not_read() -> None:
-    for text in ("x" * (LONGEST + 1), "[" * 100_000, "[" * 300 + "]" * 300, 3):
-        with pytest.raises(TooLarge):
-            read(text)
-    assert Prelude(()).call != Prelude(()).call
-
-
 # Errors
 
 
@@ -241,25 +227,6 @@ def test_a_failure_of_the_environment_ends_the_program(brief: Sandbox) -> None:
 
 
 # Programs of ill will
-
-TIME, MEMORY = ("time", "exception", "unknown_api"), ("memory", "time", "output")
-WITHOUT_BOUND = {
-    "import time\ntime.sleep(60)": TIME,
-    "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass": TIME,
-    "import re\nanswer = str(re.match('(a|a)*b', 'a' * 60))\nwhile True: pass": TIME,
-    "def f(n): return f(n + 1)\nf(0)": (*TIME, *MEMORY),
-    "while True: print('a' * 1000)": MEMORY,
-    "answer = 'a' * 10 ** 10": MEMORY,
-    "while True:\n    try:\n        x = 'a' * 10 ** 10\n    except MemoryError:\n        pass": MEMORY,
-    "a = 'x'\nfor i in range(60): a = [a, a]\nanswer = str(a)": MEMORY,
-}
-
-
-@pytest.mark.parametrize("code", WITHOUT_BOUND)
-def test_a_program_without_end_is_ended(brief: Sandbox, code: str) -> None:
-    started = time.monotonic()
-    assert cause(run(brief, code)) in WITHOUT_BOUND[code]
-    assert time.monotonic() - started < SECONDS + 5 * slowness()
 
 
 @pytest.mark.parametrize(
@@ -326,12 +293,6 @@ def test_programs_whose_calls_hang_hold_up_no_other() -> None:
     assert seconds < 3 * slowness()
 
 
-def test_a_program_that_kills_its_worker_costs_only_itself(brief: Sandbox) -> None:
-    assert cause(run(brief, "answer = " + "(" * 100_000))
-    run(brief, "x = 1\n" * 200_000)
-    assert [run(brief, f"answer = {i}").answer for i in range(5)] == list(range(5))
-
-
 def test_a_program_that_was_given_up_makes_no_more_calls() -> None:
     steps: list[Step] = []
 
@@ -395,7 +356,6 @@ asyncio.run(main())
     [
         ("while True: wait()", 3600.0),
         ("while True: pass", 0.3),
-        ("while True:\n    try:\n        wait()\n    except BaseException:\n        pass", 3600.0),
     ],
 )
 def test_the_process_ends_cleanly_whatever_is_under_way(code: str, seconds: float) -> None:

@@ -98,23 +98,6 @@ def test_summary_details_and_descriptions_come_from_the_docstring(find: ApiSpec)
 # What is shown
 
 
-def test_the_json_schema_is_what_function_calling_wants(find: ApiSpec) -> None:
-    schema = find.json_schema()
-    assert schema["type"] == "object"
-    assert schema["required"] == ["name"]
-    assert schema["properties"]["name"] == {"type": "string", "description": "A name, or a part of it."}
-    assert schema["properties"]["limit"]["default"] == 5
-    assert schema["properties"]["order"]["enum"] == ["name", "age"]
-    assert "title" not in schema
-    assert not any("title" in entry for entry in schema["properties"].values())
-    empty = specs_of(PEOPLE)["count"].json_schema()
-    assert (empty["type"], empty["properties"]) == ("object", {})
-
-
-def test_the_action_marks_what_may_be_left_out(find: ApiSpec) -> None:
-    assert find.action() == "find(name, limit?, minimum?, alive?, city?, order?, tags?): Find people by name."
-
-
 # Arguments
 
 

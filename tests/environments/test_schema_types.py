@@ -7,6 +7,9 @@ import dataclasses
 import datetime
 import enum
 import functools
+import json
+import re
+import uuid
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -18,7 +21,9 @@ from r_eval.environments.base import Environment, query_api
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, shapes
 from r_eval.environments.session import CallResult, Session
-from r_eval.environments.signatures import specs_of
+from r_eval.environments.signatures import spec_of, specs_of
+from r_eval.environments.tools.declared import declare
+from r_eval.workflows.react import api_description
 
 
 class Colour(enum.Enum):
@@ -147,6 +152,17 @@ class Things(Environment):
 THINGS: Any = Things
 
 
+def function_with(kind: Any) -> Any:
+    """A function with a parameter of a type."""
+
+    def visits(day: Any) -> int:
+        """Count visits."""
+        return 0
+
+    visits.__annotations__["day"] = kind
+    return visits
+
+
 def spec(name: str) -> ApiSpec:
     return specs_of(THINGS)[name]
 
@@ -217,6 +233,7 @@ def test_every_kind_of_type_is_taken_and_given_back_as_data(
         ("place", "(place: Place, others: list[Place] | None = None) -> list[Place]"),
         ("choice", "(one: Literal['a', 2], maybe: str | None = None) -> Literal['a', 2]"),
         ("bounded", "(count: int = 3) -> list[int]"),
+        ("cached", "(day: str) -> list[str]"),
         (
             "without",
             "(colour: Literal['red', 'green'] | None = None, place: Place | None = None, "
@@ -250,9 +267,28 @@ def test_a_description_in_the_type_stands_where_the_docstring_has_none() -> None
     assert [p.description for p in spec("described").parameters] == ["The word to find.", "How many."]
 
 
-def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
-    assert spec("place").result["items"]["properties"]["city"]["type"] == "string"
-    assert spec("colour").result["enum"] == ["red", "green"]
+def declared(schema: dict[str, Any]) -> ApiSpec:
+    return declare("visits", "Count visits.", {"properties": {"day": schema}, "required": ["day"]})
+
+
+@pytest.mark.parametrize(
+    ("visits", "form"),
+    [
+        (spec_of(function_with(datetime.date)), "str (date, YYYY-MM-DD)"),
+        (spec_of(function_with(datetime.datetime)), "str (date-time, YYYY-MM-DDTHH:MM:SS)"),
+        (spec_of(function_with(list[uuid.UUID])), "list[str (UUID)]"),
+        (declared({"type": "string", "format": "date"}), "str (date, YYYY-MM-DD)"),
+        (declared({"type": ["string", "null"], "format": "uri"}), "str (uri) | None"),
+    ],
+)
+def test_the_format_of_a_text_is_shown_wherever_its_type_is(visits: ApiSpec, form: str) -> None:
+    assert f"    day ({form})" in visits.stub()
+    compile(visits.stub(), "stub", "exec")
+    assert f"    day ({form})" in api_description(visits)
+    assert visits.parameters[0].signature() == f"day: {form}"
+    assert '"format": ' in json.dumps(visits.json_schema())
+    with pytest.raises(BadArguments, match=re.escape(f"argument 'day' must be {form}, not {{}}")):
+        visits.check({"day": {}})
 
 
 # What is wrong

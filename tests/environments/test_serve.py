@@ -23,11 +23,10 @@ from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import shapes
-from r_eval.environments.serve.http import openapi, serve_http
+from r_eval.environments.serve.http import openapi
 from r_eval.environments.serve.sessions import Sessions
 from r_eval.environments.session import CallResult, Session
 from r_eval.environments.wiki.environment import Wiki
-from r_eval.errors import UserError
 
 SERVER = '''
 import sys
@@ -201,12 +200,6 @@ def test_a_client_keeps_its_session_by_header_or_cookie(odd: Running) -> None:
     _, number, headers = odd.post("/count", "{}")
     cookie = headers["Set-Cookie"].partition(";")[0]
     assert (number, odd.post("/count", "{}", Cookie=cookie)[1]) == (1, 2)
-
-
-def test_a_port_that_is_taken_is_the_persons_error(odd: Running) -> None:
-    port = int(odd.url.rpartition(":")[2])
-    with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 cannot be opened"):
-        serve_http(Wiki(), port)
 
 
 def test_sessions_used_longest_ago_make_room() -> None:

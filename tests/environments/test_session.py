@@ -7,9 +7,8 @@ import contextlib
 import dataclasses
 import json
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ from r_eval.environments import (
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.session import CallResult, Session, cut
 from r_eval.records import Step
-from tests.timing import quickest
 
 
 @dataclasses.dataclass
@@ -126,11 +124,6 @@ class Store(Environment):
         """Give a list back."""
         return values
 
-    @query_api
-    def thread(self) -> str:
-        """Say which thread this is."""
-        return threading.current_thread().name
-
 
 class Opened:
     """A session with what it recorded."""
@@ -152,16 +145,6 @@ def opened(sandbox: Sandbox) -> Opened:
 
 
 # What comes back
-
-
-def test_a_list_is_one_line_an_element_after_their_number(opened: Opened) -> None:
-    result = opened.call("shelves")
-    assert result.value == [{"room": "A", "height": 1.5}, {"room": "A", "height": 2.5}]
-    assert result.observation.splitlines() == [
-        "2 results.",
-        '{"room": "A", "height": 1.5}',
-        '{"room": "A", "height": 2.5}',
-    ]
 
 
 @pytest.mark.parametrize(
@@ -253,10 +236,6 @@ def test_sessions_of_one_environment_do_not_see_each_other(sandbox: Sandbox) -> 
     assert (store.place, store.visits) == ("the door", ["a", "b", "c"])
 
 
-def test_apis_that_are_not_async_do_not_hold_the_loop_up(opened: Opened) -> None:
-    assert opened.call("thread").value != threading.main_thread().name
-
-
 # The record
 
 
@@ -302,13 +281,6 @@ def test_a_list_is_cut_between_records_and_the_rest_is_counted(sandbox: Sandbox,
     assert (head, len(kept) > 0) == ("300 results.", True)
     assert note.startswith(f"[… cut: {300 - len(kept)} more lines, ")
     assert 400 - len(json.dumps(records[0])) - 3 < len(result.observation) - len(note) <= 401
-
-
-@pytest.mark.parametrize("make", [lambda: "a" * 10_000_000, lambda: "a. " * 3_000_000], ids=["word", "sentences"])
-def test_ten_megabytes_are_cut_fast(make: Callable[[], str]) -> None:
-    text = make()
-    assert quickest(lambda: cut(text, 4000), enough=0.5) < 0.5
-    assert len(cut(text, 4000)) < 4100
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from r_eval.environments.wiki import Wiki
 from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.pages import Article
 from r_eval.errors import UserError
-from tests.timing import quickest
 
 
 def written(folder: Path, *pages: dict[str, Any]) -> Wiki:
@@ -83,34 +82,6 @@ def test_every_title_and_every_choice_is_found(wiki: Wiki, texts: dict[str, str]
 @pytest.mark.parametrize(
     ("asked", "title"),
     [
-        ("USA", "United States"),
-        ("Côte d'Ivoire", "Ivory Coast"),
-        ("Au", "Gold"),
-        ("Einstein", "Albert Einstein"),
-        ("Washington, D.C.", "Washington"),
-    ],
-)
-def test_search_follows_redirects(wiki: Wiki, asked: str, title: str) -> None:
-    assert wiki.Search(asked).startswith(title)
-
-
-@pytest.mark.parametrize(
-    ("asked", "title"),
-    [
-        ("Mercury", "Mercury (planet)"),
-        ("cordoba", "Córdoba (Spain)"),
-        ("Curie", "Pierre Curie"),
-    ],
-)
-def test_an_ambiguous_name_offers_its_choices(wiki: Wiki, asked: str, title: str) -> None:
-    found = wiki.Search(asked)
-    assert "may refer to:\n" in found
-    assert f"\n{title}: " in found
-
-
-@pytest.mark.parametrize(
-    ("asked", "title"),
-    [
         ("Alber Einstien", "Albert Einstein"),
         ("Kennya", "Kenya"),
         ("Tolstoi", "Leo Tolstoy"),
@@ -159,13 +130,6 @@ def test_a_misspelt_keyword_finds_what_is_similar_and_says_so(reading: Wiki, key
 @pytest.mark.parametrize("keyword", ["coffee", "", "  ", "menu", "tee", "tea costs 7.", "x" * 301])
 def test_what_no_paragraph_contains_gives_no_results(reading: Wiki, keyword: str) -> None:
     assert refusal(reading.Lookup, keyword).startswith("No results")
-
-
-def test_a_long_page_is_looked_through_in_little_time(tmp_path: Path) -> None:
-    text = "\n\n".join(f"Paragraph {n} says that tea é grows near Nairobi. " * 20 for n in range(1000))
-    episode = written(tmp_path, {"title": "Tea", "text": text})
-    episode.Search("Tea")
-    assert quickest(lambda: refusal(episode.Lookup, "quantum chromodynamics"), enough=1.0) < 1.0
 
 
 # Records
@@ -228,14 +192,3 @@ def test_the_exact_title_and_then_the_more_popular_page_is_found(
 ) -> None:
     made = ({"title": title, "text": f"{title}.", "popularity": popularity} for title, popularity in pages)
     assert written(tmp_path, *made).Search(asked) == found
-
-
-def test_search_stays_fast_with_many_pages(tmp_path: Path) -> None:
-    many = written(tmp_path, *({"title": f"Page {number} of many", "text": "A page."} for number in range(5_000)))
-
-    def searches() -> None:
-        for number in range(20):
-            assert f"Page {number}" in refusal(many.Search, f"Page {number} of manny")
-            assert many.Search(f"page {number} OF many") == "A page."
-
-    assert quickest(searches, enough=1.5) < 1.5

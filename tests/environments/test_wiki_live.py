@@ -6,7 +6,6 @@ What a wiki that works must do is in `tests/contracts/test_wiki_sources.py`, how
 
 from __future__ import annotations
 
-import pickle
 import re
 import sys
 import time
@@ -99,15 +98,6 @@ def test_only_an_article_is_opened(page: dict[str, Any]) -> None:
     none = pytest.raises(NotFound, match="No title is similar")
     with asking({"query": {"pages": [page]}}, nothing, nothing) as (wiki, _), none:
         wiki.Search("Kenia")
-
-
-def test_a_live_wiki_is_pickled_as_its_settings_and_has_no_records() -> None:
-    with asking() as (wiki, _):
-        again: Wiki = pickle.loads(pickle.dumps(wiki))
-        assert (again.Search("Kenya"), again.version) == ("Kenya is a country.", wiki.version)
-    assert list(wiki.triples()) == []
-    with pytest.raises(KeyError):
-        wiki.records("country")
 
 
 # Settings

@@ -56,15 +56,6 @@ def test_a_model_that_was_fetched_before_needs_no_network(name: str, cached: str
     assert found(name, tmp_path) == str(snapshot)
 
 
-def test_a_copy_without_weights_is_not_taken_for_the_model(tmp_path: Path) -> None:
-    pytest.importorskip("transformers", reason="needs transformers (extra dense)")
-    snapshot = model(tmp_path / "hub" / "models--nobody--nothing" / "snapshots" / COMMIT)
-    (snapshot / "model.safetensors").unlink()
-    message = found("nobody/nothing", tmp_path)
-    assert message.startswith("model 'nobody/nothing' is no folder and cannot be fetched from the Hub")
-    assert f"Name a folder, or {embedding.EMBEDDED}" in message
-
-
 @pytest.mark.parametrize(
     ("other", "is_same"),
     [({}, True), ({"weights": b"others"}, False), ({"pytorch_model.bin": b"weights that are not loaded"}, True)],
