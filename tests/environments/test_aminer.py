@@ -3,7 +3,6 @@ breaks."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,25 +127,7 @@ def test_no_text_raises_anything_but_not_found(aminer: AMiner, one: str, two: st
         assert message is None or 0 < len(message.encode("utf-8")) < 500
 
 
-def test_every_embedded_scholar_has_a_profile_and_no_other(aminer: AMiner, tmp_path: Path) -> None:
-    assert [r["person_id"] for r in aminer.records("profile")] == [p["person_id"] for p in aminer.records("person")]
-    (tmp_path / "scholars.jsonl").write_text('{"name": "Ada"}\n', encoding="utf-8")
-    with pytest.raises(KeyError):
-        AMiner(str(tmp_path / "scholars.jsonl")).records("profile")
-
-
 # The environment
-
-
-def test_coauthorship_records_agree_with_the_apis(aminer: AMiner, world: World) -> None:
-    pairs = aminer.records("coauthorship")
-    assert len(pairs) == sum(map(len, world.coauthors.values()))
-    for pair in pairs[::50]:
-        one = aminer.searchPerson(pair["name"], pair["organization"])[0].person_id
-        two = aminer.searchPerson(pair["coauthor"], pair["coauthor_organization"])[0].person_id
-        common = {c.person_id for c in world.coauthors[one]} & {c.person_id for c in world.coauthors[two]}
-        assert pair["num_common"] == len(common)
-        assert pair["relation"] in [c.relation for c in world.coauthors[one] if c.person_id == two]
 
 
 # Scale

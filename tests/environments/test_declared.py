@@ -60,14 +60,6 @@ def test_it_is_shown_as_a_python_function() -> None:
     compile(declare("a", 'Say """ or \\N or "', {}).stub(), "stub", "exec")
 
 
-def test_the_json_schema_has_the_same_names_and_no_references() -> None:
-    schema = FIND.json_schema()
-    assert schema["required"] == ["from_"]
-    assert schema["properties"]["from_"] == {"type": "string", "description": "Where it begins."}
-    assert schema["properties"]["filter"]["properties"]["also"] == {}
-    assert "$" not in str(schema)
-
-
 def test_a_pattern_is_described_since_llm_servers_refuse_those_that_they_do_not_know() -> None:
     inner = {"type": "array", "items": {"type": "string", "pattern": r"^\p{L}+$", "title": "Word"}}
     assert declare("find", "", {"properties": {"pattern": inner}}).json_schema()["properties"] == {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r_eval.environments.jsonschemas import identifier, inlined, merged, shapes_in, type_name
+from r_eval.environments.jsonschemas import identifier, inlined, shapes_in, type_name
 from r_eval.environments.tools.declared import annotation_of, flaw
 from tests.timing import quickest
 
@@ -106,14 +106,6 @@ def test_whatever_a_valid_schema_is_it_has_a_type_and_a_shape(schema: Any) -> No
 )
 def test_a_schema_stands_for_a_python_type(schema: dict[str, Any], name: str) -> None:
     assert type_name(schema) == name
-
-
-def test_parts_and_alternatives_are_one_object() -> None:
-    parts = [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"properties": {"b": {}}}]
-    found = merged({"allOf": parts, "required": ["b"]})
-    assert (list(found["properties"]), sorted(found["required"])) == (["a", "b"], ["a", "b"])
-    either = merged({"anyOf": parts, "properties": {"c": {}}}, ("anyOf",))
-    assert (list(either["properties"]), either["required"]) == (["a", "b", "c"], [])
 
 
 @pytest.mark.parametrize(

@@ -165,20 +165,6 @@ def test_every_operation_is_a_query_api(library: OpenAPI) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("chosen", "apis"),
-    [
-        (["getBook"], ["getBook"]),
-        (["POST *"], ["form", "post_list"]),
-        ("GET /books, form", ["find_books", "form"]),
-    ],
-)
-def test_operations_are_chosen_by_id_or_method_and_path(document: Path, chosen: Any, apis: list[str]) -> None:
-    settings = {"operations": chosen, "base_url": "http://127.0.0.1:1", "description": "Books."}
-    environment = open_environment(f"openapi:{document}", settings)
-    assert (list(environment.specs()), environment.description) == (apis, "Books.")
-
-
 # Requests
 
 

@@ -316,3 +316,52 @@ def test_a_complaint_says_which_argument_and_what_was_expected(
     message = complaint(api, **arguments)
     assert expected in message
     assert len(message) < 500
+
+
+# Names and order
+
+
+class People(Things):
+    """People and where they live."""
+
+    @query_api
+    def find(self, name: str, limit: int = 5, city: str | None = None) -> list[Owner]:
+        """Find people by name.
+
+        Names are matched loosely.
+
+        Args:
+            name: A name, or a part
+                of it.
+        """
+        return []
+
+    @query_api
+    def bare(self, anything):  # type: ignore[no-untyped-def]
+        return anything
+
+    def hidden(self) -> None:
+        """Not a query API."""
+
+
+def test_the_docstring_describes_and_a_function_without_one_works() -> None:
+    people: Any = People
+    assert list(specs_of(people)) == [*specs_of(THINGS), "find", "bare"]
+    find, bare = specs_of(people)["find"], specs_of(people)["bare"]
+    assert (find.summary, find.details) == ("Find people by name.", "Names are matched loosely.")
+    assert find.parameters[0].description == "A name, or a part of it."
+    assert (bare.summary, bare.check({"anything": {"x": 1}})) == ("", {"anything": {"x": 1}})
+    with pytest.raises(BadArguments, match=r"needs the argument 'name'. Its arguments: name: str, limit"):
+        find.check({"limit": 3})
+
+
+def test_arguments_by_order_are_put_under_their_names() -> None:
+    people: Any = People
+    find = specs_of(people)["find"]
+    assert find.bind(("Ann", 3), {"city": "Nairobi"}) == {"name": "Ann", "limit": 3, "city": "Nairobi"}
+    for positional, named, why in (
+        (range(8), {}, "takes at most 3 arguments, 8 were given"),
+        (("Ann",), {"name": "Bob"}, "argument 'name' was given twice"),
+    ):
+        with pytest.raises(BadArguments, match=why):
+            find.bind(positional, named)

@@ -48,11 +48,6 @@ class Atlas(Environment):
         """List towns."""
         return Observation(["Łódź"], retrieved_ids=["t3"])
 
-    @query_api
-    async def wrong(self, ids: Any = ()) -> Observation:  # type: ignore[type-arg]
-        """Give ids that are none."""
-        return Observation("", retrieved_ids=ids)
-
 
 class Store(Environment):
     """A store room."""
@@ -190,21 +185,6 @@ def test_what_is_wrong_with_a_call_is_an_observation(
     assert len(result.observation) < 500
 
 
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-@pytest.mark.parametrize("value", [nested(400), 10**5000], ids=["too deep", "too long a number"])
-def test_arguments_that_no_record_can_hold_are_bad_ones(opened: Opened, value: Any) -> None:
-    result = opened.call("walk", to=value)
-    assert result.error == "bad_arguments"
-    assert "walk" in result.observation
-    assert opened.steps[0].model_dump_json()
-
-
 # What is raised
 
 
@@ -299,12 +279,6 @@ def test_an_api_may_say_how_its_value_is_read_and_what_it_found(
     written = ", ".join(f"{key}={text!r}" for key, text in arguments.items())
     assert opened.program(f"{api}({written})").answer == value
     assert opened.session.specs[api].returns == "list[str]"
-
-
-@pytest.mark.parametrize("ids", [[1], "t1"])
-def test_ids_that_are_no_texts_are_the_environments_failure(sandbox: Sandbox, ids: Any) -> None:
-    with pytest.raises(EnvironmentFailure, match=r"must be a list of str.*\(test_session.py:\d+, in wrong\)"):
-        Opened(sandbox, Atlas()).call("wrong", ids=ids)
 
 
 @pytest.mark.parametrize(

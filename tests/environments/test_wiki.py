@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from r_eval.environments.base import NotFound
-from r_eval.environments.json_lines import read_records
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.environment import SNAPSHOT
-from r_eval.environments.wiki.pages import Article
 from r_eval.errors import UserError
 
 
@@ -27,21 +24,6 @@ def written(folder: Path, *pages: dict[str, Any]) -> Wiki:
 @pytest.fixture
 def wiki() -> Wiki:
     return Wiki()
-
-
-@pytest.fixture(scope="module")
-def lines() -> list[Article]:
-    return [article for _, article in read_records(SNAPSHOT, lambda _: Article)]
-
-
-@pytest.fixture(scope="module")
-def articles(lines: list[Article]) -> list[Article]:
-    return [page for page in lines if not page.choices]
-
-
-@pytest.fixture(scope="module")
-def texts(articles: list[Article]) -> dict[str, str]:
-    return {page.title: page.text for page in articles}
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +49,6 @@ def refusal(call: Any, argument: str) -> str:
 
 
 # The embedded pages
-
-
-def test_every_title_and_every_choice_is_found(wiki: Wiki, texts: dict[str, str], lines: list[Article]) -> None:
-    ambiguous = [page for page in lines if page.choices]
-    assert {title for page in ambiguous for title in page.choices} <= texts.keys()
-    assert all(wiki.Search(title) == text.split("\n\n")[0] for title, text in texts.items())
-    assert all(wiki.Search(page.title).startswith(f"{page.title} may refer to:\n") for page in ambiguous)
 
 
 # Search

@@ -214,12 +214,6 @@ def test_no_text_says_the_old_value_wherever_the_condition_stands(order: list[st
     assert not any("Łódź" in text or "\\u0141" in text or "Danube" in text for text in texts)
 
 
-def test_the_text_and_ids_of_an_observation_pass_through_all_conditions(sandbox: Sandbox) -> None:
-    combined = combine("x", ["slow", "noisy", "faulty", "counterfactual"], {"seconds": 0.0, "rate": 0.0})
-    (step,) = asyncio.run(calls(combined, 1, [("titled", {"words": "Łódź"})], sandbox))
-    assert (step.observation, step.found) == ("Titles: Gdańsk and Kraków, not Łódź", ["t1", "t2"])
-
-
 # Gold answers
 
 GOLD = "Zanzibar"
