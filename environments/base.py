@@ -5,7 +5,7 @@ documentation from the signatures and docstrings (see `schema`). A file of funct
 (see `functions`). An environment knows nothing of LLMs, questions or scores.
 
 Every episode works on its own shallow copy of the environment (`Environment.open`), so an attribute set by a
-query API, such as the page that a wiki reader stands on, belongs to that episode alone; objects made in
+query API, such as the page that a wiki reader has open, belongs to that episode alone; objects made in
 `__init__`, such as a database, are shared by all.
 
 An environment whose query APIs are no Python methods (a server's, another library's) overrides `specs` and `call`;
@@ -39,7 +39,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 MOST_ITEMS = 100_000
 """What is taken from an iterator that a query API returns, which may have no end."""
 LARGE = 10_000
-"""Characters or items of a value whose text is made beside the event loop."""
+"""Characters or items of a value whose text is made off the event loop."""
 OWN_TIMEOUT = 600.0
 """`Environment.timeout` of the environments that bound their calls themselves, or load a model with the first one."""
 threads = DaemonThreads("query-api")
@@ -142,7 +142,7 @@ class Environment:
         return specs_of(kind)
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        """Carry out a query API beside the event loop, which foreign code may block: in a thread, or where the API is
+        """Carry out a query API off the event loop, which foreign code may block: in a thread, or where the API is
         async in another thread's loop.
 
         Args:
@@ -171,8 +171,7 @@ class Environment:
     @property
     def version(self) -> str:
         """Hash of the knowledge, part of every cell's fingerprint, as are the specs, the settings and the files that
-        they name. By default, of the code of the class and of the modules beside it, in which comments and layout do
-        not count.
+        they name. By default, of the code of the class and of the modules in its folder, without comments and layout.
         """
         return short_hash(code_hashes(type(self), Environment))
 
@@ -247,7 +246,7 @@ async def observe(environment: Environment, api: str, arguments: dict[str, Any])
 
 
 def is_large(value: Any, depth: int = 3) -> bool:
-    """Whether plain data is so large that it should be worked on beside the event loop."""
+    """Whether plain data is so large that it should be worked on off the event loop."""
     if isinstance(value, str | list | dict) and len(value) > LARGE:
         return True
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

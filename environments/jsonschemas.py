@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from r_eval.text import printable
@@ -240,26 +240,22 @@ def shapes_in(schema: Mapping[str, Any], name: str = "Value") -> dict[str, str]:
     """The fields of all objects in a schema, `{"name": str, "age"?: int}`, where ? marks what may be missing, by the
     objects' names, what is inside an object before the object itself.
     """
-    schema = merged(schema)
-    found: dict[str, str] = {}
-    for part, called in _parts(schema, name):
-        found |= {key: text for key, text in shapes_in(part, called).items() if key not in found}
-    if fields := schema.get("properties"):
-        title, needed = _title(schema, name), schema.get("required", [])
+    schema, found = merged(schema), dict[str, str]()
+    title, fields = _title(schema, name), schema.get("properties") or {}
+    inside = [(inner, _inner(title, key)) for key, inner in fields.items()]
+    inside += [(one, name) for key in ALTERNATIVES for one in schema.get(key, [])]
+    inside += [(schema.get("items"), f"{name}Item"), (schema.get("additionalProperties"), name)]
+    for part, called in inside:
+        for key, text in (shapes_in(part, called) if isinstance(part, Mapping) else {}).items():
+            found.setdefault(key, text)
+    if fields:
+        needed = schema.get("required", [])
         texts = [
             f'"{key}"{"" if key in needed else "?"}: {type_name(inner, _inner(title, key), True)}'
             for key, inner in fields.items()
         ]
         found.setdefault(title, f"{{{', '.join(texts)}}}")
     return found
-
-
-def _parts(schema: Mapping[str, Any], name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
-    title = _title(schema, name)
-    yield from ((inner, _inner(title, key)) for key, inner in (schema.get("properties") or {}).items())
-    yield from ((one, name) for key in ALTERNATIVES for one in schema.get(key, []))
-    inside = {f"{name}Item": schema.get("items"), name: schema.get("additionalProperties")}
-    yield from ((inner, called) for called, inner in inside.items() if isinstance(inner, Mapping))
 
 
 def _schema(value: Any) -> Mapping[str, Any]:

@@ -70,7 +70,7 @@ class Screen:
         return cls(sorted(map(str, documents if isinstance(documents, list) else ())), sorted(phrases))
 
     def excludes(self, key: str, text: str) -> bool:
-        """Whether a passage is from a relevant document, or an answer or evidence stands in its text as whole words."""
+        """Whether a passage is from a relevant document, or its text contains an answer or evidence as whole words."""
         if key in self.documents or key.rpartition("#")[0] in self.documents:
             return True
         words, phrases = tokens(text[:LONGEST]), frozenset(self.phrases)

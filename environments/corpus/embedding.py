@@ -52,7 +52,7 @@ class _Model:
         Raises:
             MissingExtra, UserError: A library is missing; the folder holds no such model.
         """
-        # Spinning threads of OpenMP, which reads this when it is loaded, are slow beside other processes.
+        # Spinning threads of OpenMP, which reads this when it is loaded, are slow next to other processes.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         try:
             import sentence_transformers
@@ -134,7 +134,6 @@ class CrossEncoder(_Model):
         return found[:, 0]
 
 
-_SHARED_LOCK = threading.Lock()
 _shared = functools.cache(Embedding)
 cross_encoder = functools.cache(CrossEncoder)
 
@@ -145,8 +144,7 @@ def embedding(name: str | None = None) -> Embedding:
     Raises:
         MissingExtra, UserError: sentence-transformers is not installed; there is no such model.
     """
-    with _SHARED_LOCK:
-        return _shared(name or EMBEDDED)
+    return _shared(name or EMBEDDED)
 
 
 def model_folder(name: str) -> Path:

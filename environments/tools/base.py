@@ -130,7 +130,7 @@ def name_list(names: Sequence[str] | str) -> list[str]:
 
 
 def from_variables(names: Mapping[str, str]) -> dict[str, str]:
-    """Values out of environment variables, which are named so that a secret stands in no file.
+    """Values out of environment variables, which are named so that no file contains a secret.
 
     Raises:
         ValueError: A variable is not set.

@@ -237,7 +237,7 @@ class Operation:
 
 
 def _encoded(text: str) -> str:
-    """A text as it may stand anywhere in a URL."""
+    """A text percent-encoded for any place in a URL."""
     return quote(text, safe="")
 
 

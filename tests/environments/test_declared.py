@@ -88,26 +88,6 @@ def test_what_can_safely_be_converted_is_and_goes_out_under_its_declared_name(
     assert FIND.wired(checked) == {"from": "a"} | passed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"frm": 1}, "find_pages has no argument 'frm'. Did you mean 'from_'? Its arguments: from_, page_size, "),
-        ({"page_size": "many"}, "find_pages: argument 'page_size' must be int, not 'many'."),
-        ({"lang": "fr"}, "argument 'lang' must be Literal['en', 'de'] | None, not 'fr'."),
-        (
-            {"tags": [["a"]]},
-            "argument 'tags' must be list[str] | None, not [['a']] (0: Input should be a valid string).",
-        ),
-        ({"filter": {"year": "x"}}, 'must be Filter | None (Filter is {"year": int, "also"?: Any}), not {'),
-        ({"score": "nan"}, "argument 'score' must be float | None, not 'nan' (Input should be a finite number)."),
-        ({"filter": {1, 2}}, "argument 'filter' must be Filter | None"),
-        ({"tags": ["x" * 600_000]}, "find_pages: the arguments are too large."),
-    ],
-)
-def test_a_complaint_is_worded_as_that_of_a_python_function(arguments: dict[str, Any], message: str) -> None:
-    assert message in complaint(FIND, **{"from_": "a"} | arguments)
-
-
 @given(
     st.dictionaries(
         st.sampled_from([*SCHEMA["properties"], "x"]),

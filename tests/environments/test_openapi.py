@@ -284,17 +284,6 @@ def test_every_answer_is_an_observation_or_a_failure(
         assert (result.error, result.observation[: len(message)]) == (error, message)
 
 
-@pytest.mark.parametrize(
-    ("base", "message"), [("$URL/api", "no answer within 0.5 s"), ("http://127.0.0.1:9", "cannot be reached: ")]
-)
-def test_a_server_that_is_too_slow_or_not_there_is_a_failure(
-    document: Path, server: Server, sandbox: Sandbox, base: str, message: str
-) -> None:
-    environment = OpenAPI(str(document), base_url=base.replace("$URL", server.url), timeout=0.5, retries=1)
-    with pytest.raises(EnvironmentFailure, match=rf"{message}.*\(attempts: 2\)"):
-        asyncio.run(Session(environment, sandbox).call("special", {"what": "slow"}))
-
-
 def test_cookies_are_an_episodes_own(library: OpenAPI, sandbox: Sandbox) -> None:
     one, two = Session(library, sandbox), Session(library, sandbox)
 

@@ -110,14 +110,6 @@ def test_what_no_paragraph_contains_gives_no_results(reading: Wiki, keyword: str
 # Records
 
 
-def test_records_have_every_relation_of_their_kind(small: Wiki) -> None:
-    assert small.records("café") == [
-        {"title": "Ada", "popularity": 2, "likes": "Bob", "sells": []},
-        {"title": "Bob", "popularity": 1, "likes": None, "sells": []},
-    ]
-    assert list(small.triples()) == [("Ada", "likes", "Bob")]
-
-
 # The file
 
 PAGE = {"title": "Kenya", "text": "Kenya is a country.\n\nIts capital is Nairobi."}

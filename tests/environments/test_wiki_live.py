@@ -62,7 +62,6 @@ def asking(*answers: Any, **settings: Any) -> Iterator[tuple[Wiki, Server]]:
     ("answer", "message"),
     [
         (LAG, "refused: maxlag: Waiting for a database server"),
-        ({"error": "no"}, "refused"),
         ({"query": []}, "is it an api.php?"),
         (web.Response(text="<html>Welcome to the hotel</html>"), "not a JSON object"),
         (web.Response(status=403), "answered 403"),
@@ -114,9 +113,7 @@ def test_only_an_article_is_opened(page: dict[str, Any]) -> None:
         ({"source": "zim", "zim": "none.zim"}, "there is no ZIM file at none.zim"),
         ({"source": "live", "language": "de", "api_url": OTHER_HOST}, "give one of them"),
         ({"source": "live", "language": "evil.example/"}, "language: 'evil.example/' is not a code"),
-        ({"source": "live", "api_url": "wiki.example"}, "'wiki.example' is not the address of an API"),
         ({"source": "live", "api_url": "file:///etc/passwd"}, "is not the address of an API"),
-        ({"source": "live", "api_url": "http://a/api.php?x=1"}, "is not the address of an API"),
         ({"source": "live", "requests_per_second": 0}, "requests_per_second must be above 0"),
         ({"source": "live", "user_agent": "me\r\nX: y"}, "user_agent"),
     ],

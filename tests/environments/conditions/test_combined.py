@@ -7,7 +7,6 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,40 +20,12 @@ from r_eval.environments.session import Session
 from r_eval.errors import UserError
 from r_eval.records import Question, Step
 from r_eval.seeds import Seeds
-from tests.environments.conditions.shelves import QUESTION, Shelves
+from tests.environments.conditions.shelves import Shelves
 
 SEEDS = Seeds(0, "q1", 0)
-OWN = """
-from r_eval.environments.conditions.base import Condition
-
-class Renaming(Condition):
-    name = "renaming"
-
-    def __init__(self, rate=1.0, to="other"):
-        self.rate, self.to = rate, to
-
-    def question(self, question, environment):
-        return question.model_copy(update={"id": self.to})
-
-    def environment(self, environment, about, seeds):
-        return environment
-"""
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> str:
-    """A condition of a user's own."""
-    file = tmp_path / "mine.py"
-    file.write_text(OWN, encoding="utf-8")
-    return f"{file}:Renaming"
 
 
 # By name
-
-
-def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
-    with pytest.raises(ValueError, match="renaming changes the id of the question 'q1'"):
-        combine("mine", [own], {}).question(QUESTION, Shelves())
 
 
 @pytest.mark.parametrize(
@@ -62,13 +33,9 @@ def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
     [
         (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: counterfactual, "),
         (["faulty"], {"rat": 0.1}, "condition 'x': unknown setting 'rat'. Did you mean rate?"),
-        (["clean"], {"rate": 0.1}, "condition 'x': unknown setting 'rate'. Known: none"),
         (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
-        (["faulty"], {"rate": True}, "rate: Input should be a valid number"),
-        (["slow"], {"seconds": float("inf")}, "seconds: Input should be a finite number"),
         (["noisy"], {"noise": "sibblings"}, "noise: Input should be 'unrelated' or 'sibling'"),
         (["counterfactual"], {"pool": "Oslo"}, "pool: Input should be a valid tuple, not 'Oslo'"),
-        (["counterfactual"], {"kinds": [1]}, "kinds.0: Input should be a valid string, not 1"),
         (["faulty", "faulty"], {}, "condition 'x': duplicate condition faulty"),
         (["clean", "faulty"], {}, "condition 'x': clean is the bare environment, and combines with nothing"),
         (["json:JSONDecoder"], {}, "json:JSONDecoder is not a Condition"),

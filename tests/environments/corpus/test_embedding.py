@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from r_eval.environments.corpus import embedding
-from r_eval.errors import UserError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -32,12 +31,6 @@ def found(name: str, home: Path) -> str:
         [sys.executable, "-c", code, name], env=environment, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
-
-
-@pytest.mark.parametrize("name", ["./nowhere", "/nowhere", "~/nowhere", "a/b/c"])
-def test_a_missing_path_is_not_looked_up_on_the_hub(name: str) -> None:
-    with pytest.raises(UserError, match="no such folder"):
-        embedding.model_folder(name)
 
 
 @pytest.mark.parametrize(
