@@ -29,7 +29,7 @@ def block(language: str) -> str:
 
 def test_the_grid_of_the_page_resolves() -> None:
     plan = resolve(Grid(**yaml.safe_load(block("yaml"))))
-    assert [cell.cell.condition for cell in plan.cells] == ["clean", "faulty", "errors", "faulty+slow"]
+    assert [cell.cell.condition for cell in plan.cells] == ["clean", "faulty", "very-faulty", "faulty+slow"]
 
 
 def test_every_condition_and_its_defaults_stand_in_the_table() -> None:

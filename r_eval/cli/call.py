@@ -116,7 +116,7 @@ async def _carry_out(environment: Environment, calls: Sequence[tuple[str, dict[s
 
 
 def _signature(spec: ApiSpec) -> str:
-    return f"{spec.name}({', '.join(p.signature for p in spec.parameters)}) -> {spec.returns}"
+    return f"{spec.name}({', '.join(p.signature() for p in spec.parameters)}) -> {spec.returns}"
 
 
 def _print_apis(name: str, environment: Environment, json: bool) -> None:
