@@ -89,7 +89,7 @@ def test_the_next_seasons_ask_nothing_again_and_have_versions_and_seeds_of_their
     assert (done.returncode, "only 20 of the 25 questions" in done.stderr) == (0, True)
     (library / "one.jsonl").unlink()
     done = generate("--refresh", "two.jsonl", "--out", "four.jsonl")
-    assert "the season before two.jsonl, one.jsonl, is not there" in done.stdout
+    assert "the season before two.jsonl, one.jsonl, is missing" in done.stdout
 
 
 def test_case_and_spaces_make_no_new_question(tmp_path: Path) -> None:
