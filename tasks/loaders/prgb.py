@@ -27,8 +27,8 @@ from r_eval.languages import Language, language_of
 from r_eval.records import Document, Level, Question
 from r_eval.seeds import Seeds
 from r_eval.tasks.files import validation_message
-from r_eval.tasks.loaders.base import InvalidRecord, Item, Read, RecordWarning, Settings, Skipped, form
-from r_eval.tasks.loaders.reading import RecordError, records
+from r_eval.tasks.loaders.base import Data, Settings, form
+from r_eval.tasks.loaders.reading import InvalidRecord, records
 from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord, placeholders_in
 from r_eval.tasks.placeholders.variants import LEVELS, Noise, Variant, variants
 
@@ -75,35 +75,29 @@ class PrgbSettings(Settings):
     frozenset({"query", "golden_doc", "placeholder", "answer"}),
     settings=PrgbSettings,
 )
-def prgb(source: str, settings: PrgbSettings, size: int | None, seed: int) -> Iterator[Item]:
+def prgb(source: str, settings: PrgbSettings, data: Data) -> Iterator[Question]:
     """The questions of all records."""
-    n_records = 0
     records_by_id: dict[str, PlaceholderRecord] = {}
-    for read in records(source):
-        n_records += 1
-        if isinstance(read, RecordError):
-            yield read
-            continue
-        id = read.data.get("id") if isinstance(read.data, Mapping) else None
-        place = f"{read.place}: record {id}" if isinstance(id, str | int) and str(id).strip() else read.place
+    for place, raw in records(source):
+        data.records += 1
         try:
-            record = PlaceholderRecord.model_validate(from_cells(read.data))
+            if isinstance(raw, InvalidRecord):
+                raise raw
+            record = PlaceholderRecord.model_validate(from_cells(raw))
         except (ValidationError, InvalidRecord) as error:
-            yield RecordError(
-                place,
-                validation_message(error, PlaceholderRecord) if isinstance(error, ValidationError) else str(error),
-            )
+            id = raw.get("id") if isinstance(raw, Mapping) else None
+            reason = validation_message(error, PlaceholderRecord) if isinstance(error, ValidationError) else error
+            data.add_fault(place if id is None else f"{place}: record {id}", reason)
             continue
         if settings.task not in (None, record.kind):
-            yield Skipped(OTHER_TASK)
+            data.skipped[OTHER_TASK] += 1
         elif settings.language not in (None, language_of(record.query)):
-            yield Skipped(OTHER_LANGUAGE)
+            data.skipped[OTHER_LANGUAGE] += 1
         elif records_by_id.setdefault(record.id, record) is not record:
-            yield Skipped(TWICE)
+            data.skipped[TWICE] += 1
     if settings.library:
-        records_by_id = with_library(records_by_id, settings.noise.get("weak", 0), seed)
-    yield from questions(records_by_id.values(), settings, seed)
-    yield Read(n_records)
+        records_by_id = with_library(records_by_id, settings.noise.get("weak", 0), data.seed)
+    yield from questions(records_by_id.values(), settings, data)
 
 
 def with_library(records_by_id: Mapping[str, PlaceholderRecord], count: int, seed: int) -> dict[str, PlaceholderRecord]:
@@ -127,19 +121,17 @@ def _alike(text: str, other: str) -> bool:
     return any(fuzz.ratio(sentence, other) >= ALIKE for sentence in SENTENCES.split(text) if sentence)
 
 
-def questions(
-    prgb_records: Iterable[PlaceholderRecord], settings: PrgbSettings, seed: int
-) -> Iterator[Question | RecordWarning]:
-    """The questions of records, and warnings."""
+def questions(prgb_records: Iterable[PlaceholderRecord], settings: PrgbSettings, data: Data) -> Iterator[Question]:
+    """The questions of records; those with less noise or fewer variants than requested are counted in `data`."""
     number = None if settings.variants == "all" else settings.variants
     for record in prgb_records:
-        record_variants = variants(record, number, settings.noise, settings.resample, seed)
-        if len(record_variants) < (number or 0):
-            yield RecordWarning(LESS_VARIANTS)
-        if any(record_variants[0].noise[level] < count for level, count in settings.noise.items()):
-            yield RecordWarning(LESS_NOISE)
+        record_variants = variants(record, number, settings.noise, settings.resample, data.seed)
+        data.remarks[LESS_VARIANTS] += len(record_variants) < (number or 0)
+        noise = record_variants[0].noise
+        data.remarks[LESS_NOISE] += any(noise[level] < count for level, count in settings.noise.items())
         language = language_of(record.query)
         yield from (_question(record, variant, language) for variant in record_variants)
+    data.remarks = +data.remarks
 
 
 def _question(record: PlaceholderRecord, variant: Variant, language: Language) -> Question:
@@ -150,9 +142,7 @@ def _question(record: PlaceholderRecord, variant: Variant, language: Language) -
         level=OF_KIND[record.kind],
         evidence=list(variant.used),
         entities=list(variant.used),
-        context=[
-            Document(title=NAMES[language].format(place), text=text) for place, text in enumerate(variant.documents, 1)
-        ],
+        context=[Document(title=NAMES[language].format(n), text=text) for n, text in enumerate(variant.documents, 1)],
         meta={
             "document": record.id,
             "variant": variant.number,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import Data, load
-from r_eval.tasks.loaders.base import InvalidRecord
 from r_eval.tasks.loaders.prgb import LESS_NOISE, LESS_VARIANTS, OTHER_LANGUAGE, OTHER_TASK, from_cells
+from r_eval.tasks.loaders.reading import InvalidRecord
 from tests.tasks.loaders.conftest import Write
 
 
