@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from r_eval.tasks.placeholders.expressions import (
     DEEPEST,
-    And,
     BadExpression,
     Expression,
+    Group,
     Literal,
-    Or,
     failing,
     parse,
     to_text,
@@ -25,7 +24,7 @@ CHARS = st.one_of(st.sampled_from('&|()"\\ ab\t'), st.characters())
 TREES: st.SearchStrategy[Expression] = st.recursive(
     st.text(CHARS, min_size=1, max_size=8).filter(str.strip).map(Literal),
     lambda inner: st.lists(inner, min_size=2, max_size=3).flatmap(
-        lambda parts: st.sampled_from([And(tuple(parts)), Or(tuple(parts))])
+        lambda parts: st.sampled_from([Group("&", tuple(parts)), Group("|", tuple(parts))])
     ),
     max_leaves=12,
 )
@@ -36,20 +35,20 @@ TREES: st.SearchStrategy[Expression] = st.recursive(
     [
         ("a", A),
         ("a b", Literal("a b")),
-        ("a||b", Or((A, B))),
-        ("a && b", And((A, B))),
-        ("a|b&c", Or((A, And((B, C))))),
-        ("a&b|c", Or((And((A, B)), C))),
-        ("a & (b|c)", And((A, Or((B, C))))),
-        ("(a|b) & c", And((Or((A, B)), C))),
-        ("(a & b) & c", And((And((A, B)), C))),
+        ("a||b", Group("|", (A, B))),
+        ("a && b", Group("&", (A, B))),
+        ("a|b&c", Group("|", (A, Group("&", (B, C))))),
+        ("a&b|c", Group("|", (Group("&", (A, B)), C))),
+        ("a & (b|c)", Group("&", (A, Group("|", (B, C))))),
+        ("(a|b) & c", Group("&", (Group("|", (A, B)), C))),
+        ("(a & b) & c", Group("&", (Group("&", (A, B)), C))),
         ('"AT&T"', Literal("AT&T")),
         (r"AT\&T", Literal("AT&T")),
-        ('"Paris (France)" | b', Or((Literal("Paris (France)"), B))),
+        ('"Paris (France)" | b', Group("|", (Literal("Paris (France)"), B))),
         (r'"a \"b\" \\"', Literal('a "b" \\')),
         ('5" pipe', Literal('5" pipe')),
         (r"\"Heroes\" by Bowie", Literal('"Heroes" by Bowie')),
-        ("北京&（上海）", And((Literal("北京"), Literal("（上海）")))),
+        ("北京&（上海）", Group("&", (Literal("北京"), Literal("（上海）")))),
     ],
 )
 def test_an_expression_is_read_as_its_tree(text: str, tree: Expression) -> None:
