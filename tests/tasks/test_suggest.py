@@ -52,7 +52,6 @@ def suggested(
     ("reply", "id"),
     [
         (f"```yaml\n{CITY}\n```", "city"),
-        (CITY, "city"),
         (f"Here you are:\n```\n{CITY}```\nEnjoy.", "city"),
         ("Sure: " + json.dumps(yaml.safe_load(CITY)), "city"),
         (CITY.replace("id: city", "id: age"), "draft-1"),  # age is known already
@@ -68,16 +67,12 @@ def test_a_draft_that_holds_is_kept_once(sandbox: Sandbox, tmp_path: Path, reply
     ("change", "reason"),
     [
         ({"question": ...}, "not a template"),
-        ({"extra": 1}, "not a template"),
-        ({"program": "answer = ("}, "not a template"),
         ({"level": "hard"}, "not a template"),
         ({"from": "dragon"}, "does not fit the records"),
-        ({"question": "Where is {{ person.nom }}?"}, "does not fit the records"),
         ({"program": 'answer = person["city"]'}, "calls no API"),
         ({"program": "answer = find(nom='x')"}, "program: bad_arguments"),
         ({"program": "answer = living_in(city='Nowhere')"}, "empty answer"),
         ({"program": "while find(name='Ada'):\n    pass"}, "program: calls"),
-        ({"question": "Where does {{ person.name }} of {{ person.city }} live?"}, "answer in the question"),
         ({"where": 'person["age"] > 80'}, "too few records"),
         ({"program": "answer = len(find(name='Ada'))"}, "always the same answer"),
         ({"question": "How old is {{ person.name }}  of {{ person.city }} ?"}, "not new"),

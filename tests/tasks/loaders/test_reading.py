@@ -17,13 +17,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data.tsv"
 
 
-def test_a_list_and_lines_give_the_same_records(path: Path, tmp_path: Path) -> None:
-    path.write_text('[{"a": 1},\n {"a": 2}]', encoding="utf-8")
-    (tmp_path / "lines").write_text('{"a": 1}\n\n{"a": 2}\n', encoding="utf-8")
-    found = [[data for _, data in records(p)] for p in (path, tmp_path / "lines")]
-    assert found[0] == found[1] == [{"a": 1}, {"a": 2}]
-
-
 def test_a_line_that_is_not_json_is_a_fault_and_the_next_is_read(path: Path) -> None:
     path.write_bytes(b'{"a": 1}\n{"a": \n{"a": 3}\n{"a": "\xff"}\n{"a":' + b"[" * 200_000 + b"\n")
     found = list(records(path))
@@ -60,13 +53,6 @@ def test_a_large_file_is_read_through_ijson_with_the_same_records(path: Path, mo
     path.write_text('[{"a": 1}, {"a":', encoding="utf-8")
     with pytest.raises(UserError, match="not valid JSON"):
         list(records(path))
-
-
-def test_json_that_is_broken_is_told_with_its_line(path: Path) -> None:
-    for text, said in [('[{"a": 1},\n{"a": two}]', ":2: not valid JSON"), ("[" * 200_000, "not valid JSON")]:
-        path.write_text(text, encoding="utf-8")
-        with pytest.raises(UserError, match=said):
-            list(records(path))
 
 
 def test_a_parquet_file_is_read_by_the_same_key_as_the_others(tmp_path: Path) -> None:
