@@ -23,7 +23,7 @@ from r_eval.records import Question
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.llm_client import LLMClient, reply_cache
 from r_eval.tasks.placeholders.world import is_world_file, read_world
-from r_eval.tasks.seasons import Refresher, Season, content_hash, environment_from, write_set
+from r_eval.tasks.seasons import Refresher, Season, environment_from, write_set
 from r_eval.tasks.templates import Generated, read_templates
 from r_eval.tasks.templates import generate as from_templates
 from r_eval.tasks.templates.schema import template_places
@@ -78,7 +78,7 @@ def generate(
     count = count or (len(refresher.questions) if refresher else maker.default_count)
     seed = seed if seed is not None else refresher.seed if refresher else 0
     with Sandbox() as sandbox, _errors_of(file):
-        made = asyncio.run(maker.make(sandbox, count + (len(refresher.earlier_questions) if refresher else 0), seed))
+        made = asyncio.run(maker.make(sandbox, count + (refresher.n_earlier if refresher else 0), seed))
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
         if not questions:
@@ -93,7 +93,6 @@ def generate(
             environment_version=maker.opened.version,
             seed=seed,
             count=len(questions),
-            templates=content_hash(file),
             file=os.path.relpath(file, folder),
         )
         if refresher is not None:
