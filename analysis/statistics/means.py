@@ -50,7 +50,7 @@ class Mean(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """The questions and clusters of some groups, their mean, and its variance (NaN below two clusters) and third moment."""
+    """The questions, clusters and mean of groups; the variance (NaN below two clusters) and third moment of the mean."""
 
     questions: Floats
     clusters: Floats
