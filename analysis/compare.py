@@ -151,6 +151,16 @@ def pairs(results: Results, by: By = "all") -> pandas.DataFrame:
     return results.found[name].copy()
 
 
+def mirrored(pairs: pandas.DataFrame, a: str = "system_a", b: str = "system_b") -> pandas.DataFrame:
+    """Pairs in both directions, so that each side can be looked up as `a`."""
+    import pandas
+
+    exchanged = {a: b, "score_a": "score_b", "difference_low": "difference_high"}
+    turned = pairs.rename(columns=exchanged | {new: old for old, new in exchanged.items()})
+    differences = ["difference", "difference_low", "difference_high"]
+    return pandas.concat([pairs, turned.assign(**{name: -turned[name] for name in differences})], ignore_index=True)
+
+
 def ranking(scores: pandas.Series, pairs: pandas.DataFrame) -> pandas.DataFrame:
     """Rank systems by their scores, with the ranks that the significant differences leave open.
 

@@ -29,10 +29,9 @@ DEPLOYMENT: dict[str, str] = {
     **dict.fromkeys(QUALITY, NUMBER),
     "complete": FLAG,
     **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
-    **dict.fromkeys(("seconds_mean", "seconds_p50", "seconds_p95", "queue_mean", "retry_mean"), NUMBER),
+    **dict.fromkeys(("seconds_mean", "seconds_p50", "seconds_p95"), NUMBER),
     **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean"), NUMBER),
     "connections": "Int64",
-    "parameters": NUMBER,
     **dict.fromkeys(("front_seconds", "front_cost"), "boolean"),
 }
 """The columns of `deployment`.
@@ -62,7 +61,7 @@ def deployment(results: Results) -> pandas.DataFrame:
     keys = ["condition", "system", "domain"]
     cells = _by_domain(results.cells[results.cells["score"].isna()], results)
     cells = cells.sort_values(keys[:2], kind="stable").astype(dict.fromkeys(keys, TEXT))
-    settings = cells.groupby(keys, sort=False)[["connections", "parameters"]].first().reset_index()
+    settings = cells.groupby(keys, sort=False)["connections"].first().reset_index()
     quality = averages(results)
     quality = quality.assign(domain=quality["group"], complete=quality["tasks"] == quality["of_tasks"])
     quality = quality.rename(columns=dict(zip(("score", "score_low", "score_high"), QUALITY, strict=True)))
@@ -164,7 +163,6 @@ def _numbers(results: Results, keys: list[str]) -> pandas.DataFrame:
     found["cost_mean"] = groups["cost"].mean().where(groups["cost"].count() == groups.size())
     found["seconds_mean"], found["seconds_p50"] = fresh["seconds"].mean(), fresh["seconds"].median()
     found["seconds_p95"] = fresh["seconds"].quantile(0.95)
-    found["queue_mean"], found["retry_mean"] = fresh["queue_seconds"].mean(), fresh["retry_seconds"].mean()
     return found.reset_index().astype(dict.fromkeys(keys, TEXT))
 
 

@@ -33,13 +33,12 @@ CELLS: dict[str, str] = {
     "stopped": FLAG,
     "score": NUMBER,
     "connections": "Int64",
-    "parameters": NUMBER,
 }
 """The columns of `Results.cells`.
 
 `expected` are the episodes that the grid asks for, `episodes` those recorded; both are missing for published means
-without a number. `stopped` says that early stopping left some out, `score` is a published mean (0 to 1). `connections`
-and `parameters` are those of the LLM, by the grid.
+without a number. `stopped` says that early stopping left some out, `score` is a published mean (0 to 1), `connections`
+are those of the LLM, by the grid.
 """
 TASKS = ("name", "short", "title", "id", "domain", "level", "metric")
 """The columns of `Results.tasks`; `short` is the name without its domain, where no two tasks share it then."""

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from r_eval.analysis.compare import RENAMED
+from r_eval.analysis.compare import RENAMED, mirrored
 from r_eval.analysis.estimates import ends, mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
 from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
 from r_eval.analysis.qrels import RETRIEVAL
-from r_eval.analysis.results import Results, once, tidy
+from r_eval.analysis.results import Results, once, records, tidy
 from r_eval.analysis.statistics import ScorePairs, compare
 
 if TYPE_CHECKING:
@@ -49,17 +49,11 @@ RECOMMENDED: dict[str, str] = {
 
 
 class _Variant(NamedTuple):
-    """A workflow with an LLM.
-
-    Attributes:
-        values: By component; what merely moves along with another setting counts as at the base.
-        moved: What moves along ("top_k 16").
-    """
+    """A workflow with an LLM, and its values by component; what merely moves along with another counts as the base's."""
 
     workflow: str
     llm: str
     values: Mapping[str, str]
-    moved: str
 
 
 @once
@@ -67,8 +61,7 @@ def components(results: Results) -> pandas.DataFrame:
     """What each value of each component comes to on each task, by every metric; published results as they are printed.
 
     `score` is a share with its interval, `number` what is no share, in `unit`. `main` marks the task's own metric,
-    `base` the value at which a component stands while another one varies, `moved` names settings that move along with a
-    value. `ordinal` says that the values are numbers; these ascend.
+    `base` the component's value while another one varies. `ordinal` says that the values are numbers; these ascend.
     """
     import pandas
 
@@ -80,9 +73,7 @@ def components(results: Results) -> pandas.DataFrame:
         for name, shares in (("score", True), ("number", False)):
             own = rows[(rows["unit"] == SHARE) == shares].rename(columns={"value": name})
             means.append(mean_by(own, keys, name, bounded=shares))
-        facts = rows.drop_duplicates(keys)[
-            [*keys, "base", "ordinal", "moved", "main", "unit", "episodes", "incomplete"]
-        ]
+        facts = rows.drop_duplicates(keys)[[*keys, "base", "ordinal", "main", "unit", "episodes", "incomplete"]]
         found = facts.merge(pandas.concat(means, ignore_index=True), on=keys, how="left")
         parts.insert(0, tidy(found.assign(table=""), COMPONENTS))
     return pandas.concat(parts, ignore_index=True) if parts else tidy([], COMPONENTS)
@@ -167,14 +158,8 @@ def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame) -> dict[str,
         "best": ", ".join(name for name in order if scores[name] == scores[top]),
         "trend": trend(list(scores.values())) if points["ordinal"].all() else "",
     }
-    against = {}
-    for line in pairs.to_dict("records"):
-        if line["setting_a"] == top:
-            against[line["setting_b"]] = line
-        elif line["setting_b"] == top:
-            low, high = -line["difference_high"], -line["difference_low"]
-            turned = {"difference": -line["difference"], "difference_low": low, "difference_high": high}
-            against[line["setting_a"]] = line | turned
+    both = mirrored(pairs, "setting_a", "setting_b")
+    against = {line["setting_b"]: line for line in records(both[both["setting_a"] == top])}
     if not against:
         return facts | {"reason": "means without questions have no significance"}
     known = [name for name in order if name in against]
@@ -189,8 +174,8 @@ def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame) -> dict[str,
     if base in order[1:] and base not in worse:
         return facts | {"choice": base, "reason": f"not significantly worse than {top}"}
     lead, p = 100 * against[rival]["difference"], against[rival]["p_adjusted"]
-    shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return facts | {"choice": top, "reason": f"significantly better than {rival}, by {lead:.1f} points ({shown})"}
+    p_text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return facts | {"choice": top, "reason": f"significantly better than {rival}, by {lead:.1f} points ({p_text})"}
 
 
 @once
@@ -212,35 +197,29 @@ def _marginals(results: Results) -> pandas.DataFrame:
             groups = _groups(variants, base, component, cross)
             if len(groups) > 1:
                 part = _component(measured, groups, base.get(component, ""), suffix)
-                moved = "" if cross else part["moved"]
-                parts.append(part.assign(study=f"{manifest['name']}{suffix}", component=component, moved=moved))
-    columns = [*_POINT, "setting", "question_id", "cluster", "value", "base", "ordinal", "moved", "main", "unit"]
+                parts.append(part.assign(study=f"{manifest['name']}{suffix}", component=component))
+    columns = [*_POINT, "setting", "question_id", "cluster", "value", "base", "ordinal", "main", "unit"]
     return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
 
 
 def _variants(manifest: Mapping[str, Any]) -> tuple[list[_Variant], dict[str, str]]:
     """The variants of a run in the grid's order, and the base's values by component."""
     vary = manifest["vary"]
-    settings: dict[str, dict[str, str]] = {
-        name: {key: label(value) for key, value in entry.items()} for name, entry in vary["workflows"].items()
-    }
-    base, first = vary["base"], settings[vary["base"]]
-    named = {name: _named(name.removeprefix(base), own, first) for name, own in settings.items()}
+    settings = {name: {key: label(value) for key, value in own.items()} for name, own in vary["workflows"].items()}
+    first = settings[vary["base"]]
+    named: dict[str, list[str]] = {}
+    for name, own in settings.items():  # the settings in its name, else all that differ from the base's
+        differing = [key for key in own if own[key] != first.get(key)]
+        rest = name.removeprefix(vary["base"]).replace("@", ",", 1)
+        named[name] = [key for key in differing if f",{key}=" in rest] or differing
     axes = list(dict.fromkeys(key for keys in named.values() for key in keys))
     ran = list(dict.fromkeys((entry["workflow"], entry["llm"]) for entry in manifest["cells"]))
     variants = []
     for name, own in settings.items():
-        moved = [f"{key} {own[key]}" for key in own if own[key] != first.get(key) and key not in named[name]]
         values = {axis: (own if axis in named[name] else first).get(axis, "none") for axis in axes}
-        variants += [_Variant(name, llm, values | {"llm": llm}, ", ".join(moved)) for of, llm in ran if of == name]
+        variants += [_Variant(name, llm, values | {"llm": llm}) for workflow, llm in ran if workflow == name]
     llms = [variant.llm for variant in variants]
     return variants, first | {"llm": max(dict.fromkeys(llms), key=llms.count, default="")}
-
-
-def _named(rest: str, own: Mapping[str, str], first: Mapping[str, str]) -> list[str]:
-    """The settings that a variant is about: those in its name, else all that differ from the base's."""
-    differing = [key for key in own if own[key] != first.get(key)]
-    return [key for key in differing if rest.startswith(f"@{key}=") or f",{key}=" in rest] or differing
 
 
 def _groups(
@@ -290,26 +269,23 @@ def _component(
 
     values, ordinal = ordered(list(groups))
     members = [
-        (value, one.workflow, one.llm + suffix, len(groups[value]), one.moved, value == base)
+        (value, one.workflow, one.llm + suffix, len(groups[value]), value == base)
         for value in values
         for one in groups[value]
     ]
-    columns = ["setting", "workflow", "llm", "of", "moved", "base"]
+    columns = ["setting", "workflow", "llm", "of", "base"]
     rows = measured.astype({"workflow": str, "llm": str}).merge(pandas.DataFrame(members, columns=columns))
     keys = ["condition", "setting", "task", "metric"]
-    cells = rows.groupby([*keys, "workflow", "llm"], observed=True, sort=False).agg(
-        n=("episodes", "sum"), expected=("expected", "first")
-    )
-    counts = cells.groupby(level=keys, observed=True, sort=False).sum()
-    added = {"value": "mean", "workflow": "size", **dict.fromkeys(("cluster", "of", "main", "moved", "base"), "first")}
+    cells = rows.drop_duplicates([*keys, "workflow", "llm"]).groupby(keys, observed=True, sort=False)["expected"].sum()
+    counts = rows.groupby(keys, observed=True, sort=False)["episodes"].sum().to_frame().join(cells)
+    added = {"value": "mean", "workflow": "size", **dict.fromkeys(("cluster", "of", "main", "base"), "first")}
     found = rows.groupby([*keys, "question_id"], observed=True, sort=False).agg(added).reset_index()
     found = found[found["workflow"] == found["of"]].merge(counts.reset_index(), on=keys)
     found["unit"] = found["metric"].map(UNITS).fillna(SHARE)
     found = found.assign(
-        **{"_condition": found["condition"].cat.codes, "_task": found["task"].cat.codes},
+        ordinal=ordinal,
+        incomplete=(found["expected"] - found["episodes"]).clip(lower=0),
         _metric=2 * (~found["main"]).astype("int64") + (found["unit"] != SHARE),
         _setting=found["setting"].map(values.index),
-    ).sort_values(["_condition", "_task", "_metric", "_setting"], kind="stable")
-    incomplete = (found["expected"] - found["n"]).clip(lower=0)
-    found = found.assign(ordinal=ordinal, episodes=found["n"], incomplete=incomplete)
+    ).sort_values(["condition", "task", "_metric", "_setting"], kind="stable")
     return found.astype({"condition": str, "task": str})

@@ -50,7 +50,7 @@ class Mean(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """The questions, clusters and mean of groups; the variance (NaN below two clusters) and third moment of the mean."""
+    """Questions, clusters and mean of some groups; variance (NaN below two clusters) and third moment of the mean."""
 
     questions: Floats
     clusters: Floats
