@@ -49,7 +49,7 @@ RECOMMENDED: dict[str, str] = {
 
 
 class _Variant(NamedTuple):
-    """A workflow with an LLM, and its values by component; what merely moves along with another counts as the base's."""
+    """A workflow with an LLM, and its values by component: the base's for what merely moves along with another."""
 
     workflow: str
     llm: str
