@@ -78,10 +78,8 @@ def test_names_are_text_to_plotly_and_to_matplotlib(tmp_path: Path) -> None:
 
 
 def test_figures_are_png_and_svg_and_the_same_each_time(made: Made, tmp_path: Path) -> None:
-    drawn = ("radar-pal", "workflow-by-llm", "responses", "response-rings", "score-by-seconds")
-        named(made[2], name)
-        for name in ("radar-pal", "workflow-by-llm", "responses", "response-rings", "score-by-seconds")
-    ]
+    names = ("radar-pal", "workflow-by-llm", "responses", "response-rings", "score-by-seconds")
+    own = [named(made[2], name) for name in names]
     once, again = write_figures(own, tmp_path / "1"), write_figures(own, tmp_path / "2")
     assert [path.name for path in once] == [
         f"{name}.{ending}"
