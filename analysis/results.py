@@ -10,7 +10,6 @@ Where two folders hold the same cell, the later folder's name is added to its sy
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -98,7 +97,7 @@ def once(view: Callable[[Results], pandas.DataFrame]) -> Callable[[Results], pan
 
 
 class _Folder(NamedTuple):
-    """What a folder says of its cells and tasks, each a row."""
+    """The cells and tasks of a folder, each a row."""
 
     folder: RunFolder
     manifest: dict[str, Any]
@@ -179,8 +178,7 @@ def _cells(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             **{name: task[name] for name in ("domain", "level", "metric")},
             **{"system": system, "role": role[system], "run": manifest["name"]},
             **{"expected": int(cell["episodes"]), "stopped": bool(cell.get("skipped"))},
-            "connections": _number(llm.get("connections"), int),
-            "parameters": _number(llm.get("parameters"), float),
+            "connections": llm.get("connections"),
         }
 
 
@@ -196,14 +194,6 @@ def _llm(manifest: Mapping[str, Any], llm: str) -> dict[str, Any]:
         if isinstance(entry, dict) and llm in (entry.get("name"), entry.get("llm")):
             return {**entry, **found}
     return dict(found)
-
-
-def _number(value: Any, kind: type[Any]) -> Any:
-    """A number that a grid gives; None where it is none."""
-    try:
-        return kind(value) if value is not None else None
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def _suffixes(parts: Sequence[_Folder]) -> list[str]:
@@ -249,9 +239,6 @@ def _cell_frame(
 
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:
-    short = {task["name"]: task["name"].rpartition("/")[2] for task in tasks}
-    twice = Counter(short.values())
-    rows = [
-        {**task, "short": task["name"] if twice[short[task["name"]]] > 1 else short[task["name"]]} for task in tasks
-    ]
-    return tidy(rows, dict.fromkeys(TASKS, TEXT))
+    frame = tidy(tasks, dict.fromkeys(TASKS, TEXT))
+    short = frame["name"].str.rpartition("/")[2]
+    return frame.assign(short=short.mask(short.duplicated(keep=False), frame["name"]).astype(TEXT))
