@@ -178,7 +178,7 @@ def _cells(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             **{name: task[name] for name in ("domain", "level", "metric")},
             **{"system": system, "role": role[system], "run": manifest["name"]},
             **{"expected": int(cell["episodes"]), "stopped": bool(cell.get("skipped"))},
-            "connections": llm.get("connections"),
+            "connections": connections if type(connections := llm.get("connections")) is int else None,
         }
 
 
