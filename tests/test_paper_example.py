@@ -75,7 +75,7 @@ def test_the_report_has_the_tables_and_the_figures_in_every_format(report: Path)
         for ending in ("csv", "md", "tex")
     }
     assert {path.name for path in (report / "figures").iterdir()} >= {
-        f"{name}.{ending}" for name in ("heat-map", "radar", "levels") for ending in ("png", "svg")
+        f"{name}.{ending}" for name in ("workflow-by-llm", "radar", "levels") for ending in ("png", "svg")
     }
 
 

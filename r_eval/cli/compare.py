@@ -101,7 +101,7 @@ def _pair(found: Compared, pair: Any) -> Iterator[str]:
             more = f"; and {len(ids) - MOST} more (--json has all)" if len(ids) > MOST else ""
             yield f"  Only {a}: {', '.join(ids[:MOST])}{more}"
     if math.isnan(pair.mde):
-        yield "  No difference would be significant in 80 % of runs with so few questions."
+        yield "  No minimum detectable effect: too few questions, or clusters of them, to state one."
     else:
         yield f"  Minimum detectable effect: {100 * pair.mde:.1f} points (80 % power with these questions)."
     yield from (f"  {line}" for line in _warnings(found, [pair], tasks))
