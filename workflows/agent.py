@@ -9,6 +9,7 @@ The program is the system under test: if it fails, the outcome of the episode is
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -27,11 +28,10 @@ from r_eval.errors import MissingExtra
 from r_eval.files import is_file
 from r_eval.fingerprints import settings_hashes
 from r_eval.llms.reply import encode_body
-from r_eval.records import Outcome
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, start_program
-from r_eval.workflows.agent_server import SDK, AgentEpisode, agent_server
+from r_eval.workflows.agent_server import SDK, AgentEpisode, open_episode
 from r_eval.workflows.base import (
     Limits,
     LLMProtocol,
@@ -42,7 +42,7 @@ from r_eval.workflows.base import (
     ended,
     finished,
 )
-from r_eval.workflows.last_chance import HOW as LAST_CHANCE
+from r_eval.workflows.last_chance import answered_after
 
 VARIABLES: Mapping[str, str] = {
     "OPENAI_BASE_URL": "base_url",
@@ -101,21 +101,11 @@ class Agent(Workflow):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        server, episode = agent_server(), AgentEpisode(session, llm, limits)
-        async with server.admit(episode):
-            payload = {
-                "question": question.text,
-                "base_url": f"{server.address}/v1",
-                "api_key": episode.token,
-                "model": MODEL,
-                "mcp_url": f"{server.address}/mcp/{episode.token}",
-                **_context_fields(question, session),
-            }
-            async with start_program(
-                self._words(), self._variables(payload), encode_body(payload), episode.stop
-            ) as program:
-                await episode.serve()
-                return _ending(episode, program)
+        async with open_episode(session, llm, limits) as episode:
+            payload = _payload(question, session, episode)
+            async with start_program(self._words(), self._variables(payload), encode_body(payload)) as program:
+                await episode.serve(program.wait())
+                return _result(episode, program)
 
     def _words(self) -> list[str]:
         if self.command is not None:
@@ -158,73 +148,75 @@ def _located(function: Any) -> str:
     return f"{Path(source).absolute()}:{name}"
 
 
-def _context_fields(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
-    """The fields of a question besides its text."""
+def _payload(question: TaskInput, session: SessionProtocol, episode: AgentEpisode) -> dict[str, Any]:
+    """The JSON object on a program's standard input."""
     demonstrations = [
         {
             "question": demonstration.question,
             "calls": [
-                {"thought": demonstration.thought(place), "name": call.api, "arguments": call.arguments}
-                | {"observation": call.observation}
-                for place, call in enumerate(demonstration.calls)
+                {
+                    "thought": demonstration.thought(i),
+                    "name": c.api,
+                    "arguments": c.arguments,
+                    "observation": c.observation,
+                }
+                for i, c in enumerate(demonstration.calls)
             ],
             "thought": demonstration.thought(len(demonstration.calls)),
             "answer": demonstration.answer,
         }
         for demonstration in question.demonstrations
     ]
-    context = [{"title": document.title, "text": document.text} for document in question.context]
     return {
+        "question": question.text,
+        "base_url": f"{episode.address}/v1",
+        "api_key": episode.token,
+        "model": MODEL,
+        "mcp_url": f"{episode.address}/mcp/{episode.token}",
         "instruction": question.instruction,
         "domain": session.description,
         "demonstrations": demonstrations,
-        "context": context,
+        "context": [{"title": document.title, "text": document.text} for document in question.context],
     }
 
 
-def _ending(episode: AgentEpisode, program: Program) -> WorkflowResult:
-    """The outcome of a program that has ended or was killed."""
-    failure = _failure(program)
-    answer, is_object = _printed(program.output())
+def _result(episode: AgentEpisode, program: Program) -> WorkflowResult:
+    """The result of a program that has ended or must end."""
+    output, errors = program.output()
+    failure = _failure(program, errors)
+    answer, is_object = _parse_output(output)
     if failure and not is_object:
         answer = ""
     if episode.limit_reached is not None:
         if not answer:
             raise episode.limit_reached
-        detail = f"{episode.limit_reached}; answered after it"
-        return WorkflowResult(
-            answer, Outcome(kind="exhausted", cause=episode.limit_reached.cause, detail=detail), LAST_CHANCE
-        )
+        return answered_after(episode.limit_reached, answer)
     if answer:
         return finished(answer, "finish" if is_object else "text")
     cause, detail = failure or ("no_answer", "the program ended without an answer")
     return ended("gave_up", cause, detail)
 
 
-def _failure(program: Program) -> tuple[str, str] | None:
+def _failure(program: Program, errors: bytes) -> tuple[str, str] | None:
     """The cause and a description of a program's failure; None if it succeeded."""
     if program.is_flooding:
         return "output", f"the program wrote more than {MAX_OUTPUT >> 20} MB"
     if not program.status:
         return None
-    errors = clean(" ".join(program.errors().decode("utf-8", "replace").split()))[-MAX_DETAIL:]
+    text = clean(" ".join(errors.decode("utf-8", "replace").split()))[-MAX_DETAIL:]
     if program.status > 0:
         description = f"exit status {program.status}"
     else:
         names = {number.value: number.name for number in signal.Signals}
         description = f"the program was ended by {names.get(-program.status, f'signal {-program.status}')}"
-    return "exit_status", f"{description}: {errors}" if errors else description
+    return "exit_status", f"{description}: {text}" if text else description
 
 
-def _printed(output: bytes) -> tuple[str, bool]:
-    """The answer in the last non-empty line of a program's output, and whether that line is a JSON object."""
-    lines = output.decode("utf-8", "replace").rstrip().splitlines()
-    line = lines[-1].strip() if lines else ""
-    if line.startswith("{"):
-        try:
-            data = from_json(line)
-        except ValueError:
-            return clean(line), False
+def _parse_output(output: bytes) -> tuple[str, bool]:
+    """The answer in the last non-empty line of a program's output, and whether that line is a JSON object with one."""
+    line = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2].strip()
+    with contextlib.suppress(ValueError):
+        data = from_json(line)
         if isinstance(data, dict) and "answer" in data:
             answer = data["answer"]
             return clean("" if answer is None else answer_text(answer)).strip(), True
