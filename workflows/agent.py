@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import os
 import shutil
 import signal
 import sys
@@ -65,14 +64,11 @@ class Agent(Workflow):
     Args:
         command: The program and its arguments.
         function: A Python function instead: `file.py:function` or `module:function`.
-        pass_env: Names of further environment variables to pass to the program.
     """
 
     last_chance: ClassVar[bool] = False
 
-    def __init__(
-        self, command: Sequence[str] | None = None, function: str | None = None, pass_env: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, command: Sequence[str] | None = None, function: str | None = None) -> None:
         """Find the program.
 
         Raises:
@@ -81,11 +77,8 @@ class Agent(Workflow):
         """
         if (command is None) == (function is None):
             raise ValueError("expected either command: [python, my_agent.py] or function: my_agent.py:answer")
-        self.command = None if command is None else _absolute(_texts("command", command))
-        self.function = None if function is None else _located(function)
-        self.pass_env = _texts("pass_env", pass_env)
-        if reserved := [name for name in self.pass_env if name in VARIABLES]:
-            raise ValueError(f"pass_env: {reserved[0]} is set for each episode and cannot be passed on")
+        self.command = None if command is None else _absolute_command(command)
+        self.function = None if function is None else _absolute_function(function)
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", "The workflow agent")
 
@@ -93,7 +86,7 @@ class Agent(Workflow):
         """A program is identified by the content of the files in its command, wherever they are."""
         source, _, name = (self.function or "").rpartition(":")
         hashes = settings_hashes({"command": self.command, "function": [source, name]}, "program")
-        return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
+        return {"program": hashes.pop("program"), "code": hashes, "prompt": {}}
 
     async def prepare(self) -> None:
         await threads.run(importlib.import_module, SDK)  # in a thread: it takes a second
@@ -101,32 +94,23 @@ class Agent(Workflow):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
+        command = self.command
+        if command is None:
+            source, _, name = (self.function or "").rpartition(":")
+            command = [sys.executable, "-P", str(RUNNER), source, name]
         async with open_episode(session, llm, limits) as episode:
             payload = _payload(question, session, episode)
-            async with start_program(self._words(), self._variables(payload), encode_body(payload)) as program:
+            variables = {name: clean(payload[key]).replace("\0", "")[:MAX_VARIABLE] for name, key in VARIABLES.items()}
+            variables |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+            async with start_program(command, variables, encode_body(payload)) as program:
                 await episode.serve(program.wait())
                 return _result(episode, program)
 
-    def _words(self) -> list[str]:
-        if self.command is not None:
-            return self.command
-        source, _, name = (self.function or "").rpartition(":")
-        return [sys.executable, "-P", str(RUNNER), source, name]
 
-    def _variables(self, payload: dict[str, Any]) -> dict[str, str]:
-        variables = {name: clean(payload[key]).replace("\0", "")[:MAX_VARIABLE] for name, key in VARIABLES.items()}
-        inherited = {name: os.environ[name] for name in self.pass_env if name in os.environ}
-        return {**inherited, **variables, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-
-
-def _texts(name: str, value: Any) -> list[str]:
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{name} must be a list of texts, not {value!r}")
-    return list(value)
-
-
-def _absolute(command: list[str]) -> list[str]:
+def _absolute_command(command: Any) -> list[str]:
     """A command with absolute paths, since the program runs in a folder of its own."""
+    if not isinstance(command, list | tuple) or not all(isinstance(word, str) for word in command):
+        raise ValueError(f"command must be a list of texts, not {command!r}")
     if not command or not command[0]:
         raise ValueError("command is empty")
     program, *rest = command
@@ -136,16 +120,14 @@ def _absolute(command: list[str]) -> list[str]:
     return [program, *(str(Path(word).absolute()) if is_file(Path(word)) else word for word in rest)]
 
 
-def _located(function: Any) -> str:
+def _absolute_function(function: Any) -> str:
     """A function with the absolute path of its file, if it has one."""
     source, colon, name = function.rpartition(":") if isinstance(function, str) else ("", "", "")
     if not colon or not source or not name.isidentifier():
         raise ValueError(f"expected function: my_agent.py:answer, not {function!r}")
-    if not source.endswith(".py"):
-        return str(function)
-    if not is_file(Path(source)):
+    if source.endswith(".py") and not is_file(Path(source)):
         raise ValueError(f"function: {source}: no such file")
-    return f"{Path(source).absolute()}:{name}"
+    return f"{Path(source).absolute()}:{name}" if source.endswith(".py") else str(function)
 
 
 def _payload(question: TaskInput, session: SessionProtocol, episode: AgentEpisode) -> dict[str, Any]:
