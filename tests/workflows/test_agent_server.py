@@ -20,7 +20,8 @@ from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.workflows.agent_messages import Body, completion, parse_body, parse_request
 from r_eval.workflows.agent_server import MAX_WAITING, AgentEpisode, open_episode
 from r_eval.workflows.base import Limits
-from tests.workflows.conftest import LLMClient, Talker
+from tests.workflow_contract import Talker
+from tests.workflows.conftest import LLMClient, talker
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
 USER = {"role": "user", "content": "Which dish?"}
@@ -61,7 +62,7 @@ def use(pantry: Environment, sandbox: Sandbox) -> Use:
 
     def with_episode(speaker: LLMClient, work: Callable[[Open], Coroutine[Any, Any, Any]], **bounds: Any) -> Open:
         async def main() -> Open:
-            llm, steps, limits = Talker(speaker, True), list[Step](), Limits(**bounds)
+            llm, steps, limits = talker(speaker), list[Step](), Limits(**bounds)
             session = Session(pantry, sandbox, steps.append, limits.observation)
             async with open_episode(session, EpisodeLLM(llm, limits, steps), limits) as episode:
                 opened = Open(episode, llm, steps)
