@@ -98,7 +98,7 @@ async def main(questions: int, task: str, turn: int) -> None:
     requests = await record_requests(questions, task)
     about = f"{len(requests)} requests of the demo grid, {questions} question(s) per task of {task}; {MODEL}"
     print(f"{about}\n", flush=True)
-    alone = {"slots": 1, "connections": 1, "prefix_cache": False}
+    alone = {"connections": 1, "prefix_cache": False}
     async with open_side("one at a time, no prefix cache", **alone) as baseline, open_side("defaults") as current:
         for start in range(0, len(requests), turn):
             part = requests[start : start + turn]

@@ -25,7 +25,7 @@ CONTEXT = 4096
 
 async def episodes_over_server(slots: int, questions: int, folder: Path) -> list[Episode]:
     """The episodes with a server that has as many slots as connections."""
-    server: Any = make_llm(MODEL, {"context": CONTEXT, "slots": slots})
+    server: Any = make_llm(MODEL, {"context": CONTEXT, "connections": slots})
     await server.open()
     llm = {
         "llm": "openai/smollm2-135m",

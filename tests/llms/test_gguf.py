@@ -35,7 +35,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def llm(loop: asyncio.Runner) -> Iterator[LLM]:
-    made = make_llm(EMBEDDED, {"context": CONTEXT, "slots": 2, "connections": 6, "max_tokens": 12})
+    made = make_llm(EMBEDDED, {"context": CONTEXT, "connections": 2, "max_tokens": 12})
     loop.run(made.open())
     yield made
     loop.run(made.close())
@@ -63,7 +63,7 @@ def test_the_model_answers_and_tools_without_a_template_for_them_are_described(l
 
 
 def test_a_seed_gives_a_drawn_reply_again(loop: asyncio.Runner, llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "temperature", 1.5)
+    monkeypatch.setattr(llm._client, "temperature", 1.5)  # type: ignore[attr-defined]
     texts = [loop.run(llm.generate(said("Write a sentence about rivers.", seed=s))).text for s in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
@@ -182,7 +182,7 @@ HEAD = """
 import asyncio
 from r_eval.llms.base import Message, Request
 from r_eval.llms.base import make_llm
-llm = make_llm("gguf/smollm2-135m", {"context": 4096, "slots": 2, "connections": 4})
+llm = make_llm("gguf/smollm2-135m", {"context": 4096, "connections": 2})
 """
 ASKED_TO_THE_END = """
 async def main():
