@@ -129,18 +129,14 @@ def test_a_fingerprint_follows_the_content_of_files(tmp_path: Path) -> None:
     assert file_fingerprint(tmp_path) != folder
 
 
-@pytest.mark.parametrize("content", [None, b"", b"GGU", b"PK\x03\x04 a zip file", b"<html>Not found</html>"])
-def test_what_is_no_gguf_file_is_refused_by_name(tmp_path: Path, content: bytes | None) -> None:
+def test_what_is_no_gguf_file_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "wrong.gguf"
-    problem = f"{path} is not a GGUF file"
-    if content is None:
-        path.mkdir()
-        problem = f"{path}: no such file. Embedded models: {EMBEDDED}"
-    else:
-        path.write_bytes(content)
-    with pytest.raises(UserError) as caught:
-        asyncio.run(make_llm(f"gguf/{path}").open())
-    assert problem in str(caught.value)
+    path.write_bytes(b"<html>Not found</html>")
+    problems = {path: f"{path} is not a GGUF file", tmp_path: f"{tmp_path}: no such file. Embedded models: {EMBEDDED}"}
+    for name, problem in problems.items():
+        with pytest.raises(UserError) as caught:
+            asyncio.run(make_llm(f"gguf/{name}").open())
+        assert problem in str(caught.value)
 
 
 OPEN = """
@@ -164,8 +160,7 @@ def test_a_damaged_gguf_file_is_refused_and_does_not_end_the_process(tmp_path: P
     whole = fetch_model("smollm2-135m").read_bytes()
     header = bytearray(whole[:100_000])
     header[8:24] = b"\xff" * 16
-    pieces = [whole[:size] for size in (4, 8, 1000, 500_000, 40_000_000, -1000)]
-    pieces += [bytes(header), b"GGUF" + bytes(range(256)) * 100, b"GGUF" + bytes(1000)]
+    pieces = [whole[:4], whole[:500_000], whole[:-1000], bytes(header), b"GGUF" + bytes(range(256)) * 100]
     paths = [tmp_path / f"{number}.gguf" for number in range(len(pieces))]
     for path, content in zip(paths, pieces, strict=True):
         path.write_bytes(content)

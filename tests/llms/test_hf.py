@@ -17,7 +17,7 @@ from r_eval.llms.base import LLMError, Message, Reply, Request, make_llm
 from r_eval.llms.hf import HF
 from r_eval.llms.model_files import fetch_model, file_fingerprint
 from tests.chat_server import SEARCH
-from tests.embedded_model import EMBEDDED, embedded_hf
+from tests.embedded_model import embedded_hf
 from tests.tiny_models import causal_model
 
 pytestmark = [
@@ -154,7 +154,7 @@ def test_what_breaks_a_batch_is_the_outcome_of_its_requests_only(base: HF, monke
     assert ask(base, user("Hi")).text
 
 
-def test_a_request_that_is_cancelled_in_the_middle_does_not_break_its_batch(base: HF, batches: list[int]) -> None:
+def test_a_cancelled_request_does_not_break_its_batch(base: HF, batches: list[int]) -> None:
     async def main() -> list[Any]:
         tasks = [asyncio.create_task(base.generate(user("Hi", max_tokens=n))) for n in (40, 400)]
         while not batches:
@@ -210,9 +210,8 @@ def test_a_template_gets_a_conversation_in_the_form_that_it_takes(
     asyncio.run(llm.close())
 
 
-@pytest.mark.parametrize("template", ["{{ raise_exception('not today') }}", "{{ messages[0].none.such }}", "{% if %}"])
-def test_a_template_that_refuses_everything_is_an_error_of_the_request(template: str, tmp_path: Path) -> None:
-    llm = opened(tmp_path, template)
+def test_a_template_that_rejects_everything_is_an_error_of_the_request(tmp_path: Path) -> None:
+    llm = opened(tmp_path, "{{ messages[0].none.such }}")
     with pytest.raises(LLMError, match="its chat template rejects the request") as caught:
         ask(llm, user("Hi"))
     assert caught.value.cause == "request"
@@ -242,27 +241,17 @@ def test_files_context_and_type_are_the_identity(tmp_path: Path, monkeypatch: py
     llm = make_llm(f"hf/{tmp_path}", {"context": 256})
     about = {"files": file_fingerprint(tmp_path), "context": 256, "dtype": "auto"}
     assert llm.identity() == llm.identity() | about
-    with pytest.raises(UserError, match="dtype must be"):
-        make_llm(EMBEDDED, {"dtype": "int8"})
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"r-eval\[hf\]"):
         asyncio.run(llm.open())
 
 
-def refusal(path: Path | str) -> str:
-    with pytest.raises(UserError) as caught:
-        asyncio.run(make_llm(f"hf/{path}").open())
-    return str(caught.value)
-
-
 def test_a_file_or_folder_without_a_whole_model_is_refused_by_name(tmp_path: Path) -> None:
-    assert f"{tmp_path / 'no.gguf'}: no such file" in refusal(tmp_path / "no.gguf")
-    assert f"{tmp_path / 'none'} cannot be loaded" in refusal(tmp_path / "none")
-    assert f"{tmp_path} cannot be loaded" in refusal(tmp_path)
     (tmp_path / "wrong.gguf").write_bytes(b"<html>Not found</html>")
-    assert f"{tmp_path / 'wrong.gguf'} is not a GGUF file" in refusal(tmp_path / "wrong.gguf")
-    whole, path = fetch_model("smollm2-135m").read_bytes(), tmp_path / "cut.gguf"
-    for size in (4, 1000, 500_000, -1000):
-        path.write_bytes(whole[:size])
-        message = refusal(path)
-        assert (str(path) in message, "damaged" in message) == (True, True), size
+    (tmp_path / "cut.gguf").write_bytes(fetch_model("smollm2-135m").read_bytes()[:500_000])
+    problems = {"no.gguf": "no such file", "none": "cannot be loaded", "": "cannot be loaded"}
+    problems |= {"wrong.gguf": "is not a GGUF file", "cut.gguf": "is it damaged?"}
+    for name, problem in problems.items():
+        with pytest.raises(UserError, match=problem) as caught:
+            asyncio.run(make_llm(f"hf/{tmp_path / name}").open())
+        assert str(tmp_path / name) in str(caught.value)
