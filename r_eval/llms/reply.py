@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import zlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -19,9 +19,6 @@ from r_eval.llms.base import LLMError, Reply, ToolCall
 from r_eval.llms.json_text import Budget
 from r_eval.llms.tool_calls import parse_arguments
 from r_eval.text import clean_data
-
-if TYPE_CHECKING:
-    import aiohttp
 
 MAX_BYTES = 16 << 20
 """Of an answer, on the wire and decompressed; reading stops there."""
@@ -37,20 +34,19 @@ CALL_KEYS = frozenset(("id", "type", "function", "index", "name", "arguments", "
 TEXT_KEYS = ("text", "thinking", "content", "summary")
 
 
-async def read_body(answer: aiohttp.ClientResponse) -> bytes:
-    """The body of an answer that aiohttp was told not to decompress.
+async def read_body(pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
+    """The body of an answer, decompressed here.
 
     Raises:
-        LLMError: It is larger than `MAX_BYTES`, or compressed in a way that nobody asked for.
+        LLMError: It is larger than `MAX_BYTES`, or compressed in a way that was not asked for.
     """
-    encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
+    encoding = headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise LLMError("reply", f"the answer is compressed as {encoding[:30]!r}, which was not asked for")
     body = bytearray()
-    async for piece in answer.content.iter_any():
+    async for piece in pieces:
         body += piece
         if len(body) > MAX_BYTES:
-            answer.close()
             break
     if encoding not in ("", "identity") and len(body) <= MAX_BYTES:
         try:

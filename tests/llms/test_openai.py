@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.llms import attempts
+from r_eval.llms import attempts, openai
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
 from r_eval.records import Tokens
 from tests.chat_server import ASK, KEY, SEARCH, USED, Answer, Server, bad, good, run
@@ -261,10 +261,9 @@ def test_a_server_that_counts_no_tokens_is_warned_of_and_they_are_estimated(capl
 # A server that dies in the middle of a run
 
 
-def test_a_dead_server_is_soon_left_alone_and_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_server_is_soon_tried_once_per_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.05)
-    monkeypatch.setattr(attempts.CircuitBreaker, "SECONDS", 0.2)
-    monkeypatch.setattr(attempts.CircuitBreaker, "BETWEEN_PROBES", 0.3)
+    monkeypatch.setattr(openai, "DOWN_SECONDS", 0.1)
     server = Server(bad(503))
     errors: list[LLMError] = []
 
@@ -273,12 +272,11 @@ def test_a_dead_server_is_soon_left_alone_and_tried_again_later(monkeypatch: pyt
             with pytest.raises(LLMError) as caught:
                 await llm.generate(ASK)
             errors.append(caught.value)
-        await asyncio.sleep(0.35)
         server.answers = [good("back")]
         return await llm.generate(ASK)
 
     assert run(server, talk, connections=1).text == "back"
-    assert len(server.bodies) < 31
+    assert 30 < len(server.bodies) < 30 + 2 * attempts.ATTEMPTS
     assert "has been down for" in str(errors[-1])
 
 
