@@ -87,8 +87,7 @@ def parse_reply(data: Any) -> Reply:
     Raises:
         LLMError: There is none; or the answer is an error.
     """
-    error = failures.error_in(data)
-    if error is not None:
+    if (error := failures.error_in(data)) is not None:
         raise error
     choices = data.get("choices") if isinstance(data, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -131,23 +130,20 @@ def _content(content: Any) -> tuple[str, list[str]]:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """What was thought, under any of the names that servers have for it."""
+    """The thinking, under any of the names that servers have for it."""
     for key in REASONING_KEYS:
         if message.get(key):
             return _flat(message[key])
     details = message.get("reasoning_details")  # OpenRouter: opaque, sent back as it is; its texts are for the record
-    if isinstance(details, list):
-        texts = [d.get("text") or d.get("summary") for d in details if isinstance(d, dict)]
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return ""
+    return (
+        _flat([d for d in details if isinstance(d, dict) and d.keys() & TEXT_KEYS]) if isinstance(details, list) else ""
+    )
 
 
 def _flat(value: Any) -> str:
     """Reasoning as one text: a text, or parts with a text each."""
-    texts = [
-        next((part[k] for k in TEXT_KEYS if isinstance(part.get(k), str)), None) if isinstance(part, dict) else part
-        for part in (value if isinstance(value, list) else [value or ""])
-    ]
+    parts = value if isinstance(value, list) else [value or ""]
+    texts = [next((p[k] for k in TEXT_KEYS if k in p), None) if isinstance(p, dict) else p for p in parts]
     if not all(isinstance(text, str) for text in texts):
         raise _wrong("the reasoning is no text", value)
     return "\n".join(filter(None, texts))
