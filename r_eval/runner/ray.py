@@ -29,7 +29,7 @@ from r_eval.fingerprints import changed_parts
 from r_eval.folder import Cell
 from r_eval.grid import Grid
 from r_eval.llms.base import LLM, LLMError
-from r_eval.llms.replay import Kept, LLMUsage, ReplyKey, ReplyStores
+from r_eval.llms.replay import LLMUsage, ReplyKey, ReplyStores, StoredReply
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
@@ -287,11 +287,11 @@ class RemoteStore:
     def __init__(self, actor: Any) -> None:
         self._actor = actor
 
-    async def find(self, key: ReplyKey) -> Kept | None:
-        reply: Kept | None = await self._actor.find.remote(key)
+    async def find(self, key: ReplyKey) -> StoredReply | None:
+        reply: StoredReply | None = await self._actor.find.remote(key)
         return reply
 
-    async def put(self, key: ReplyKey, reply: Kept) -> None:
+    async def put(self, key: ReplyKey, reply: StoredReply) -> None:
         await self._actor.put.remote(key, reply)
 
     def forget(self, owner: bytes) -> None: ...
