@@ -48,7 +48,7 @@ threads = DaemonThreads("query-api")
 
 
 @functools.cache
-def _coroutines(kind: type[Environment]) -> ForeignLoop:
+def loop_of(kind: type[Environment]) -> ForeignLoop:
     """The event loop of a class's async query APIs, its own, since one that is blocked holds up all calls in it."""
     return ForeignLoop(f"async-query-api {kind.__name__}")
 
@@ -183,7 +183,7 @@ class Environment:
             value = _plain(method(**arguments))
         else:
             value = await threads.run(lambda: _plain(method(**arguments)))
-        return await _coroutines(type(self)).run(_awaited(value)) if inspect.isawaitable(value) else value
+        return await loop_of(type(self)).run(_awaited(value)) if inspect.isawaitable(value) else value
 
     @property
     def description(self) -> str:
