@@ -35,7 +35,7 @@ from r_eval.llms.replay import Kept, LLMUsage, ReplyKey, ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.named import NO_LLM
+from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import EpisodePool, local_pool
 

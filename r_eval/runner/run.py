@@ -25,9 +25,9 @@ from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.budget import BudgetGuard, check
 from r_eval.runner.demonstrations import work_out
+from r_eval.runner.early_stopping import Looks
 from r_eval.runner.episode import Cancelled, Resources
-from r_eval.runner.looks import Looks
-from r_eval.runner.named import NO_LLM
+from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import EpisodePool, local_pool

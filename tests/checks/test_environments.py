@@ -31,12 +31,6 @@ def returning(code: str, annotation: str = "Any") -> str:
     return SHOW.replace(RETURN, code).replace("-> str", f"-> {annotation}")
 
 
-def typed(annotation: str) -> str:
-    return SHOW.replace("dish_id: str", f"dish_id: str, tags: {annotation} = None").replace(
-        "dish_id: Its id.", "dish_id: Its id.\n            tags: What it is."
-    )
-
-
 def line_of(target: str, text: str) -> str:
     """`file:line` of the first line that holds a text."""
     path = Path(target.rpartition(":")[0])
@@ -200,10 +194,6 @@ def test_records_that_are_wrong_are_an_error(environment: Write, name: str) -> N
         ("    def __init__(self):\n        raise KeyError('x')\n", "cannot be opened: KeyError: 'x'"),
         ("    def __init__(self):\n        sys.exit(1)\n", "cannot be opened: SystemExit: 1"),
         ("    sys.exit('not here')\n", "cannot be opened: SystemExit: not here"),
-        (
-            "    class Dish: pass\n" + typed("Dish").replace("def show", "def look"),
-            "query API look: the parameter 'tags' is of a type",
-        ),
         (
             returning("yield DISHES[dish_id]").replace("def show", "async def look"),
             "query API look: it yields, and async generators cannot be returned as data: return a list",
