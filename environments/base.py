@@ -44,7 +44,12 @@ OWN_TIMEOUT = 600.0
 """`Environment.timeout` of the environments that bound their calls themselves, or load a model with the first one."""
 threads = DaemonThreads("query-api")
 """Where whatever may block is carried out: query APIs that are not async, and the hooks of environments."""
-coroutines = ForeignLoop("async-query-api")
+
+
+@functools.cache
+def loop_of(kind: type[Environment]) -> ForeignLoop:
+    """The event loop of a class's async query APIs, its own, since one that is blocked holds up all calls in it."""
+    return ForeignLoop(f"async-query-api {kind.__name__}")
 
 
 class ToolError(Exception):
@@ -161,7 +166,7 @@ class Environment:
             value = method(**arguments)
         else:
             value = await threads.run(lambda: _plain(method(**arguments)))
-        return await coroutines.run(_awaited(value)) if inspect.isawaitable(value) else value
+        return await loop_of(type(self)).run(_awaited(value)) if inspect.isawaitable(value) else value
 
     @property
     def description(self) -> str:

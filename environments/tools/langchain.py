@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from r_eval import plugins
-from r_eval.environments.base import EnvironmentFailure, ToolError, coroutines
+from r_eval.environments.base import EnvironmentFailure, ToolError, loop_of
 from r_eval.environments.schema import clip
 from r_eval.environments.tools.base import NO_REASON, RemoteTool, ToolEnvironment
 from r_eval.errors import MissingExtra, UserError
@@ -58,7 +58,7 @@ class LangChainTools(ToolEnvironment):
         self._version = short_hash([factory, [[s.name, s.details, s.json_schema()] for s in self._specs.values()]])
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        return await coroutines.run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
+        return await loop_of(type(self)).run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
 
 
 def _tools(made: Any, factory: str) -> list[BaseTool]:
