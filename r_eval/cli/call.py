@@ -115,7 +115,7 @@ def _print_apis(name: str, environment: Environment, json: bool) -> None:
         return
     lines = [" ".join(environment.description.partition("\n\n")[0].split()) or name]
     for spec in specs:
-        lines.append(f"  {spec.name}({', '.join(p.signature for p in spec.parameters)}) -> {spec.returns}")
+        lines.append(f"  {spec.name}({', '.join(p.signature() for p in spec.parameters)}) -> {spec.returns}")
         lines.append(f"      {spec.summary or '(no docstring: models are told nothing of it)'}")
     if specs:
         needed = "".join(f" {p.name}=..." for p in specs[0].parameters if p.required)
