@@ -76,7 +76,7 @@ def test_a_run_keeps_what_is_known_of_its_dataset_and_says_what_is_broken(
     (desk / "sets" / "hotpot.json").write_text(json.dumps(broken), encoding="utf-8")
     entry = {"task": "wiki/hotpotqa", "data": "sets/hotpot.json", "broken": 0.1}
     assert run_grid(grid(desk, entry, samples=2), desk / "out", quiet=True) == 0
-    assert "1 of 31 records are broken and not asked" in capsys.readouterr().err
+    assert "1 of 31 records are broken and not used" in capsys.readouterr().err
     done = load_run(desk / "out")
     (task,) = done.folder.manifest()["tasks"]
     assert (task["questions"], task["data"]["records"], task["data"]["broken"]) == (2, 31, 1)
