@@ -192,7 +192,7 @@ def scores_table(results: Results) -> pandas.DataFrame:
         **{f"episodes_{task}": episodes[task] for task in tasks},
     }
     found = pandas.DataFrame(columns, index=base.index)
-    shares = found.select_dtypes(NUMBER).columns
+    shares = [name for name in found if found[name].dtype == NUMBER]
     found[shares] = (100 * found[shares]).round(2)
     named = base.reset_index()[["system", "workflow", "llm"]]
     return pandas.concat([named, found.reset_index(drop=True), base.reset_index()[["condition", "role"]]], axis=1)

@@ -317,8 +317,8 @@ def ensure_scored(run: RunFolder) -> None:
     there = [cell for cell in run.cells() if cell.path(run.episodes_root).exists()]
     if stale := [cell for cell in there if not is_current(run, cell)]:
         kept = next(filter(None, (_kept(cell.path(run.scores_root)) for cell in there)), None)
-        settings = (registry.filter_trusted(kept.metrics), kept.taxonomy, kept.threshold) if kept else ()
-        score_run(run, *settings, cells=stale)
+        metrics = registry.filter_trusted(kept.metrics) if kept else []
+        score_run(run, metrics, kept.taxonomy if kept else "strict", kept.threshold if kept else None, stale)
 
 
 def is_current(run: RunFolder, cell: Cell) -> bool:
@@ -338,8 +338,11 @@ def hash_file(path: Path) -> str:
     Raises:
         UserError: It cannot be read.
     """
+    digest = hashlib.blake2b(digest_size=8)
     with open_regular(path) as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _kept(path: Path) -> ScoreRecord | None:

@@ -213,10 +213,9 @@ def _facts(results: Results) -> list[str]:
     facts.append(counted(recorded, "episode") if recorded else "published means, without episodes")
     times = [manifest.get("updated") or manifest.get("created") for manifest in results.manifests]
     try:
-        time = datetime.fromisoformat(times[-1] or "").astimezone(UTC)
+        return [*facts, f"{datetime.fromisoformat(times[-1] or '').astimezone(UTC):%d %B %Y, %H:%M} UTC"]
     except (ValueError, IndexError):
         return facts
-    return [*facts, f"{time.day} {time:%B %Y, %H:%M} UTC"]
 
 
 # ---- the score table and the three numbers

@@ -14,7 +14,7 @@ from r_eval.analysis.scoring import score_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question, Seconds, Step, Usage
-from tests.analysis.answers import HOP, KS, SOAY, write_answers
+from tests.analysis.answers import KS, SOAY, write_answers
 from tests.analysis.conftest import call
 
 INTERFACE = [
@@ -143,11 +143,6 @@ def test_cells_have_the_settings_of_their_llm_and_whether_they_were_stopped(tmp_
 # Several folders
 
 
-def test_two_runs_over_different_tasks_make_one_system(tmp_path: Path) -> None:
-    runs = [write_answers(tmp_path / name, {("react", task): "r"}) for name, task in (("one", KS), ("two", HOP))]
-    assert load(*runs).cells["system"].tolist() == ["react+m", "react+m"]
-
-
 def test_runs_of_the_same_cell_stay_apart_even_under_one_name(tmp_path: Path) -> None:
     runs = [write_answers(tmp_path / folder / "run", {"react": "r"}) for folder in "abc"]
     found = load(*runs)
@@ -163,22 +158,6 @@ def published(folder: Path, *lines: str) -> RunFolder:
     return RunFolder(folder)
 
 
-def test_a_papers_id_stands_for_its_task(tmp_path: Path) -> None:
-    (task,) = load(published(tmp_path, "react,gpt-4,3-5,40")).tasks.to_dict("records")
-    assert (task["name"], task["domain"], task["level"], task["id"]) == ("aminer/soay-hard", "aminer", "KA", "3-5")
-
-
-def test_published_means_stand_beside_a_run_under_a_name_of_their_own(tmp_path: Path, run: RunFolder) -> None:
-    folder = published(tmp_path, "react,openai/gpt-4o-mini,1-2,40", "pal,other,1-1,40")
-    found = load(run, folder)
-    assert found.suffixes == ("",)
-    assert found.published == (folder,)
-    own = found.cells[found.cells["score"].notna()]
-    assert own["system"].tolist() == [f"react+openai/gpt-4o-mini ({tmp_path.name})", f"pal+other ({tmp_path.name})"]
-    assert own["episodes"].isna().all()
-    assert found.tasks["name"].tolist()[-1] == "wiki/low-freq"
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -191,8 +170,3 @@ def test_published_means_stand_beside_a_run_under_a_name_of_their_own(tmp_path: 
 def test_a_bad_line_of_published_means_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         load(published(tmp_path, line))
-
-
-def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not a run"):
-        load(RunFolder(tmp_path))

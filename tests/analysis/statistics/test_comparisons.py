@@ -105,15 +105,6 @@ def test_a_pair_without_a_common_question_counts_for_nothing() -> None:
     assert compare().p.size == 0
 
 
-def test_questions_of_a_cluster_do_not_count_twice() -> None:
-    rng = np.random.default_rng(7)
-    a, b = rng.integers(0, 2, (2, 15))
-    once = compare(ScorePairs(a, b))
-    thrice = compare(ScorePairs(np.repeat(a, 3), np.repeat(b, 3), np.repeat(np.arange(15), 3)))
-    assert thrice.p[0] == pytest.approx(once.p[0], rel=0.15)
-    assert compare(ScorePairs(np.repeat(a, 3), np.repeat(b, 3))).p[0] < once.p[0] / 2
-
-
 @pytest.mark.parametrize(("n", "per_cluster", "known"), [(39, 1, False), (40, 1, True), (76, 4, False), (80, 4, True)])
 def test_a_detectable_effect_is_stated_from_40_questions_in_20_clusters_on(
     n: int, per_cluster: int, known: bool
