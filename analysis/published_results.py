@@ -1,7 +1,7 @@
 """Published results: a folder with a `scores.csv` or a `components.csv` and no episodes, accepted wherever a run is.
 
 `scores.csv` has the columns `workflow, llm, task, score` (percent), `episodes` where known. A task is a name or a
-paper's id such as 1-1; an id stands for the task of that id, with its domain and level. `components.csv` has `table,
+paper's id such as 1-1; an id is that of a task, with its domain and level. `components.csv` has `table,
 component, setting, task, metric, value`: a mean a line, in percent (`length` in characters), with the table where it is
 printed; `sweeps` has the results of runs. A folder with nothing else has no systems.
 """
@@ -66,7 +66,7 @@ def is_published(folder: Path) -> bool:
 
 
 def read_published(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
-    """What stands for the manifest, the cells and the tasks of a folder's scores.csv, as `results` takes them.
+    """The manifest, the cells and the tasks of a folder's scores.csv, as `results` takes them.
 
     Raises:
         UserError: The file is not there, lacks a column, or has a line that cannot be read.

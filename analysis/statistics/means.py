@@ -32,7 +32,7 @@ MATCH = 0.5
 FEW = 30
 """Below this many questions a mean says little."""
 PRIOR = 2.0
-"""Clusters that a variance of right-or-wrong scores counts for, beside the variance that was found."""
+"""Clusters that a variance of right-or-wrong scores counts for, next to the variance that was found."""
 ROUNDING = 1e-12
 
 

@@ -194,7 +194,7 @@ def test_a_run_without_a_season_is_of_no_version(tmp_path: Path) -> None:
 def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:
     path = season("1.0.0")
     season_path(path).unlink()
-    with pytest.raises(UserError, match=r"1\.0\.0\.jsonl has no season beside it"):
+    with pytest.raises(UserError, match=r"1\.0\.0\.jsonl has no season next to it"):
         Seasons([path])
 
 
