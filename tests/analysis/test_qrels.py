@@ -11,7 +11,7 @@ from r_eval.analysis.qrels import METRICS, RETRIEVAL, by_ids, documents
 from r_eval.analysis.scoring import score_episode, score_run
 from r_eval.errors import UserError
 from r_eval.folder import Cell
-from r_eval.records import Outcome, Question, Step
+from r_eval.records import Question, Step
 from tests.analysis.answers import KS, write_answers
 from tests.analysis.conftest import call, episode
 
@@ -67,13 +67,6 @@ def test_ids_come_before_texts_where_the_calls_name_any() -> None:
     texts = episode(evidence=["1963"], steps=[call("Independent since 1963.")])
     record = score_episode(texts, relevant={"q1": ["a"]})["retrieval"]
     assert (record["recall"], record["mrr"]) == (1.0, None)
-
-
-def test_nothing_is_known_without_relevant_documents_without_searches_and_after_a_failure() -> None:
-    assert score_episode(episode(steps=[search("a#1")]), relevant={})["retrieval"] is None
-    assert score_episode(episode(evidence=["Nairobi"]))["retrieval"] is None
-    failed = episode(outcome=Outcome(kind="llm_failure"), steps=[search("a#1")])
-    assert score_episode(failed, relevant={"q1": ["a"]})["retrieval"] is None
 
 
 def asked(meta: dict[str, Any]) -> dict[str, list[Question]]:

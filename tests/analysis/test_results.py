@@ -9,7 +9,7 @@ from typing import Any
 import pandas
 import pytest
 
-from r_eval.analysis.results import CELLS, TASKS, episodes_of, load, ranked
+from r_eval.analysis.results import CELLS, TASKS, episodes_of, load
 from r_eval.analysis.scoring import score_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -49,13 +49,6 @@ def test_types_are_the_same_whatever_a_run_holds(run: RunFolder, failed: RunFold
     assert types(episodes_of(empty)) == types(episodes_of(run)) == types(episodes_of(failed))
     assert len(episodes_of(empty)) == 0
     assert types(load(empty).cells) == types(load(run).cells) == types(load(RunFolder(PAPER)).cells)
-
-
-def test_an_infrastructure_failure_is_a_row_without_a_score(failed: RunFolder) -> None:
-    (row,) = episodes_of(failed).to_dict("records")
-    expected = {"missing": True, "response_type": "ME", "cause": "llm_timeout", "outcome": "llm_failure"}
-    assert {name: row[name] for name in expected} == expected
-    assert all(pandas.isna(row[name]) for name in ("score", "cost", "supported"))
 
 
 def test_a_row_says_what_the_episode_took(tmp_path: Path) -> None:
@@ -102,15 +95,6 @@ def test_parquet_files_of_several_runs_are_read_together(failed: RunFolder, run:
         episodes_of(one).to_parquet(tmp_path / f"{number}.parquet")
     read = pandas.read_parquet([tmp_path / "0.parquet", tmp_path / "1.parquet"])
     assert len(read) == len(episodes_of(run)) + 1
-
-
-@pytest.mark.parametrize(("workflow", "role"), [("react", "system"), ("direct", "baseline"), ("oracle", "reference")])
-def test_the_role_is_that_of_the_workflow_and_references_are_not_ranked(
-    tmp_path: Path, workflow: str, role: str
-) -> None:
-    cells = load(write_answers(tmp_path / "one", {workflow: "r"})).cells
-    assert cells["role"].tolist() == [role]
-    assert len(ranked(cells)) == (role != "reference")
 
 
 # Cells and tasks

@@ -75,12 +75,6 @@ def test_a_failure_of_the_system_scores_0(make_episode: Make, kind: str) -> None
     assert (record["score"], record["unparsed"]) == (0.0, True)
 
 
-def test_the_published_taxonomy_rests_on_the_published_f1(make_episode: Make) -> None:
-    made = make_episode(answer="yes, they were", golds=["yes"], steps=[])
-    record = score_episode(made, "token_f1", taxonomy="published")
-    assert (record["score"], record["reward"], record["response_type"]) == (1.0, 0.0, "RE")
-
-
 def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did(make_episode: Make, make_call: MakeCall) -> None:
     steps = [make_call("0 results."), make_call("Kenya is a country.")]
     made = make_episode(answer="Mombasa", steps=steps, seconds=Seconds(total=9, queue=2, retry=1), level="KU")

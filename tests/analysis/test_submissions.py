@@ -52,12 +52,3 @@ def test_a_run_is_packaged_as_it_is_read(tmp_path: Path) -> None:
     assert list(answers) == ["q0", "q1", "q2"]
     read_back = read(tmp_path, json.dumps(answers))["q1"]
     assert (read_back.text, read_back.found) == ("Mombasa", ["b", "a"])
-
-
-def test_of_several_systems_one_is_named(tmp_path: Path) -> None:
-    run = write_answers(tmp_path, {"rag": "r", "react": "w"})
-    with pytest.raises(UserError, match=r"name the system .* --system; the run has: rag\+m, react\+m"):
-        package(run)
-    with pytest.raises(UserError, match=r"no system is called 'pal\+m'; the run has: rag\+m, react\+m"):
-        package(run, "pal+m")
-    assert package(run, "react+m")["q0"]["model_answer"] == "Mombasa"

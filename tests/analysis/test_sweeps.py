@@ -54,11 +54,6 @@ def test_each_setting_that_differs_from_the_base_is_a_component_and_so_are_the_l
     assert list(dict.fromkeys(components(one)["component"])) == ["chunk_size", "retriever", "top_k", "llm"]
 
 
-def test_what_moves_along_makes_no_value_of_the_other_setting(one: Results) -> None:
-    assert "2" in means(one, "top_k")
-    assert "512" not in means(one, "chunk_size")
-
-
 def test_further_metrics_and_what_an_episode_takes_stand_beside_the_tasks_own(one: Results) -> None:
     assert means(one, "chunk_size", "rouge_l").keys() == {"64", "128", "256"}
     assert set(means(one, "chunk_size", "prompt_tokens").values()) == {1000.0}
@@ -139,9 +134,3 @@ def test_noise_between_identical_settings_recommends_nothing(sweep: Sweep) -> No
     assert (found["choice"], found["significant"]) == ("", False)
     assert found["best"] == "64, 128, 256"
     assert found["reason"] == "no value is significantly better than another on 100 questions"
-
-
-def test_questions_of_one_document_count_once(sweep: Sweep) -> None:
-    found = setting_pairs(sweep(30, 40, 30, document=lambda number: f"report-{number // 25}"))
-    assert found["clusters"].to_list() == [4, 4, 4]
-    assert not found["significant"].any()

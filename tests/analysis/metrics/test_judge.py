@@ -96,12 +96,6 @@ def test_the_six_are_judged_by_what_was_found_or_by_the_gold(llm: str) -> None:
         assert scores == expected
 
 
-def test_a_grade_of_the_six_that_cannot_be_read_counts_0_and_is_reported(llm: str) -> None:
-    assert get(f"judge_six@{llm}").scores(["mute"], [["x"]]) == [pytest.approx(5 / 6)]
-    (line,) = summaries([f"judge_six@{llm}"])
-    assert line.endswith("1 of 1 answers scored; 1 without a grade that could be read (accuracy)")
-
-
 @pytest.mark.parametrize(("language", "question"), [("en", "Who reigned?"), ("zh", "谁在位？"), ("ru", "Кто правил?")])
 def test_every_criterion_has_its_prompt_in_every_language(language: str, question: str) -> None:
     for name in SIX:
