@@ -184,8 +184,8 @@ def get_trusted(name: str) -> Metric:
     """
     if not is_trusted(name):
         raise UserError(
-            f"the run names the metric {name}, which is code, a file or an LLM of its author's choice. If you "
-            f"know the run, name the metric yourself:  r-eval score RUN --metric '{name}'"
+            f"the run names the metric {name}, which stands for code, a file or an LLM of its author's choice. "
+            f"If you know the run, name the metric yourself:  r-eval score RUN --metric '{name}'"
         )
     return _get(name)
 
