@@ -1,6 +1,6 @@
 """The grid: workflows x LLMs x tasks x conditions, as a YAML file or as a Python object.
 
-A `Grid` is only what was asked for, checked for form. What its names stand for is found when it is resolved
+A `Grid` is the request, checked for form. Its names are looked up when it is resolved
 (`r_eval.runner.plan`). Errors name the file, the line and the key.
 """
 
@@ -62,7 +62,7 @@ class Section(BaseModel):
 
 
 class Entry(BaseModel):
-    """A named part with settings of its own, which are checked by what the name stands for."""
+    """A named part with settings of its own, which its class checks."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -111,7 +111,7 @@ class LLMEntry(Entry):
     Attributes:
         llm: Its name, such as gguf/smollm2-135m or openai/gpt-4o-mini.
         name: Replaces it in the system's name, if a grid has one model with several settings.
-        parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
+        parameters: How large the model is, in billions; shown next to its quality only.
     """
 
     llm: str
@@ -246,7 +246,7 @@ class LimitsEntry(Section):
 
 
 class Exclude(Section):
-    """Cells to leave out: those that match all patterns; `*` stands for any text.
+    """Cells to leave out: those that match all patterns; `*` matches any text.
 
     Attributes:
         workflow, llm, task, condition: Patterns of names.
@@ -308,7 +308,7 @@ class Grid(Section):
             raise UserError(complaint(error)) from None
 
     def __eq__(self, other: object) -> bool:
-        """Whether two grids say the same, wherever they stand."""
+        """Whether two grids say the same, in whatever folder."""
         return isinstance(other, Grid) and self.model_dump() == other.model_dump()
 
     __hash__ = None  # type: ignore[assignment]

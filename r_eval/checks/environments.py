@@ -96,12 +96,12 @@ async def _findings(
     known = [] if calls or not is_ours else await calls_of(environment, programs_for(environment, name))
     tried = chosen([*known, *known_calls(environment, records, [*calls, *known])], KNOWN)
     odd = chosen(odd_calls(environment, [*calls, *tried]), KNOWN)
-    given = await make_calls(environment, calls)
+    expected = await make_calls(environment, calls)
     lost = await make_calls(environment, nothing)
-    findings += check_expected(subject, given, lost)
+    findings += check_expected(subject, expected, lost)
     made = await make_calls(environment, [one for one in (*tried, *odd) if one[0] in allowed])
     for api in specs:
-        some = [one for one in (*given, *made, *lost) if one.api == api]
+        some = [one for one in (*expected, *made, *lost) if one.api == api]
         if api in allowed or some:
             findings += judged(subject, api, some, any(one[0] == api for one in [*calls, *tried]))
     if missing := [api for api in specs if api not in allowed]:
