@@ -93,7 +93,8 @@ async def _findings(
     allowed = set(specs if is_ours else getattr(environment, "read_only", ()))  # GET, or MCP's readOnlyHint
     found, records = await check_records(subject, kinds) if is_ours else ([], {})
     findings += [*found, *check_given(subject, calls, nothing)]
-    known = [] if calls or not is_ours else await calls_of(environment, programs_for(environment, name))
+    runs_programs = not calls and allowed == set(specs)
+    known = await calls_of(environment, programs_for(environment, name)) if runs_programs else []
     tried = chosen([*known, *known_calls(environment, records, [*calls, *known])], KNOWN)
     odd = chosen(odd_calls(environment, [*calls, *tried]), KNOWN)
     expected = await make_calls(environment, calls)
