@@ -1,4 +1,4 @@
-"""ReAct that reflects: its first answer is not taken before it has looked at it once more."""
+"""ReAct with a second look: the LLM reconsiders its first answer before it is accepted."""
 
 from r_eval.llms.base import Message
 from r_eval.workflows.answers import action_answer
@@ -13,14 +13,14 @@ from r_eval.workflows.base import (
 )
 from r_eval.workflows.react import ReAct, initial_messages, observation_of
 
-ASK = "Before you finish: does an Observation say so? If one does, Finish with it; else take another Action."
+ASK = "Before you finish: is this in an Observation? If so, Finish with it; otherwise take another Action."
 
 
 class Reflect(ReAct):
     """ReAct with a second look.
 
     Args:
-        ask: What the LLM is told after its first Finish.
+        ask: The message to the LLM after its first Finish.
     """
 
     def __init__(self, ask: str = ASK) -> None:
@@ -32,13 +32,13 @@ class Reflect(ReAct):
     ) -> WorkflowResult:
         messages, reflected = initial_messages(question, session), False
         for step in range(1, limits.steps + 1):
-            said, action = await self.act(messages, step, session, llm)
+            reply, action = await self.act(messages, step, session, llm)
             if action is None or action.name != "Finish":
-                told = f"Observation {step}: {await observation_of(action, step, session, llm)}"
+                text = f"Observation {step}: {await observation_of(action, step, session, llm)}"
             elif reflected or step == limits.steps:
                 return finished(action_answer(action), "finish")
             else:
-                reflected, told = True, self.ask
-                llm.note(told)
-            messages += [said, Message("user", told)]
+                reflected, text = True, self.ask
+                llm.note(text)
+            messages += [reply, Message("user", text)]
         raise LimitReached("steps", f"no Finish within {limits.steps} steps", messages)

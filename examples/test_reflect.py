@@ -1,4 +1,4 @@
-"""The workflow of reflect.py looks at its first answer once more."""
+"""The workflow of reflect.py reconsiders its first answer."""
 
 from pathlib import Path
 
@@ -10,16 +10,16 @@ HERE = Path(__file__).parent
 LLM = """
 replies = iter(["Action 1: Finish[pizza]", "Action 2: Finish[omelette]"])
 
-def speak(request):
+def reply(request):
     return next(replies)
 """
 
 
-def test_the_first_answer_is_looked_at_once_more(tmp_path: Path) -> None:
+def test_the_first_answer_is_reconsidered(tmp_path: Path) -> None:
     (tmp_path / "llm.py").write_text(LLM, encoding="utf-8")
     grid = Grid(
         workflows=[f"{HERE / 'reflect.py'}:Reflect"],
-        llms=[f"scripted/{tmp_path / 'llm.py'}:speak"],
+        llms=[f"scripted/{tmp_path / 'llm.py'}:reply"],
         tasks=["aminer/soay-easy"],
         samples=1,
     )

@@ -11,7 +11,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -20,11 +19,13 @@ import yaml
 
 from tests.commands import typed_here
 
-TALKER = """
-def talk(request):
+LLM = """
+def reply(request):
     return "Action 1: Finish[Red]"
 """
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\b")
+JSON_FILE = re.compile(r"`([\w-]+\.jsonl?)`[^`]*:\n\n```json\n(.*?)```", re.DOTALL)
 
 
 class Command(NamedTuple):
@@ -55,10 +56,19 @@ def commands(page: Path) -> list[Command]:
     return found
 
 
+def write_files(page: Path, folder: Path) -> None:
+    """Write the files that a page shows: those whose first line is their name, and JSON after a sentence with it."""
+    for kind, text in blocks(page):
+        if kind in ("python", "yaml") and (name := FILE.match(text)):
+            (folder / name[1]).write_text(text, encoding="utf-8")
+    for file, text in JSON_FILE.findall(page.read_text(encoding="utf-8")):
+        (folder / file).write_text(text, encoding="utf-8")
+
+
 def typed(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command with this interpreter's own programs first on the path; `r-eval` itself runs in this process."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    words = shlex.split(line)
+    words = [path for word in shlex.split(line) for path in (matching(word, folder) if "runs/*" in word else [word])]
     with mock.patch.dict(os.environ, {"PYTHONUTF8": "1", "PATH": path}):
         if words[0] == "r-eval":
             return typed_here(words[1:], folder)
@@ -72,42 +82,45 @@ def typed(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         )
 
 
-def follow(
-    page: Path,
-    folder: Path,
-    entered: Callable[[Path], None] = lambda folder: None,
-    passed_over: Callable[[str], bool] = lambda line: False,
-) -> Path:
+def matching(pattern: str, folder: Path) -> list[str]:
+    """What a shell makes of a pattern of paths."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.glob(pattern))
+
+
+def follow(page: Path, folder: Path) -> Path:
     """Type the commands of a page in order: each ends well and prints what the page says.
+
+    A function replaces the embedded LLM in the grids of every folder that is entered.
 
     Args:
         page: The page.
         folder: Where the first command is typed.
-        entered: Called with the folder after each `cd`.
-        passed_over: Whether a command is not typed.
 
     Returns:
         The folder of the last command.
     """
+    replace_llms(folder)
     for command in commands(page):
         words = command.line.split()
         if words[0] == "cd":
             folder = folder / words[1]
-            entered(folder)
-        elif not passed_over(command.line):
-            done = typed(command.line, folder)
-            assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
-            printed = not command.expected or matches(done.stdout, command.expected)
-            assert printed, f"{command.line}\n{done.stdout}"
+            replace_llms(folder)
+            continue
+        done = typed(command.line, folder)
+        assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
+        assert not command.expected or matches(done.stdout, command.expected), f"{command.line}\n{done.stdout}"
     return folder
 
 
-def hurry(grid: Path) -> None:
-    """Put a function in the place of a grid's LLM, under the LLM's name: what the commands print has the same form."""
-    (grid.parent / "talker.py").write_text(TALKER, encoding="utf-8")
-    keys = yaml.safe_load(grid.read_text(encoding="utf-8"))
-    keys["llms"] = [{"llm": "scripted/./talker.py:talk", "name": entry["llm"]} for entry in keys["llms"]]
-    grid.write_text(yaml.safe_dump(keys), encoding="utf-8")
+def replace_llms(folder: Path) -> None:
+    """Put a function in the place of embedded LLMs, under their names: what the commands print has the same form."""
+    (folder / "scripted_llm.py").write_text(LLM, encoding="utf-8")
+    for grid in folder.glob("*.yaml"):
+        keys = yaml.safe_load(grid.read_text(encoding="utf-8"))
+        if isinstance(keys, dict) and "gguf/" in str(keys.get("llms")):
+            llms = [{"llm": entry} if isinstance(entry, str) else entry for entry in keys["llms"]]
+            keys["llms"] = [{"name": llm["llm"], **llm, "llm": "scripted/./scripted_llm.py:reply"} for llm in llms]
+            grid.write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
 
 
 def matches(printed: str, expected: str) -> bool:

@@ -1,101 +1,252 @@
-"""The pages of docs/ are true: every command in them runs, in order, and prints what the page says."""
+"""The pages are true: their commands run, in order, and print what a page says; their code gives what it says."""
 
 from __future__ import annotations
 
+import ast
+import asyncio
+import contextlib
 import importlib.util
-import inspect
-import re
+import io
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from aiohttp import web
 
-from r_eval import load_run
-from r_eval.llms.model_files import model_path
-from r_eval.plugins import names
-from r_eval.tasks.templates import Template
-from r_eval.workflows.base import Workflow
+from r_eval import Grid, load_run, run
+from r_eval.analysis.metrics import published, qa
+from r_eval.environments.conditions.combined import combine
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+from r_eval.folder import Cell, CellWriter, RunFolder
+from r_eval.runner.plan import resolve
+from r_eval.seeds import Seeds
+from r_eval.tasks.questions import read_questions
 from tests import documents
+from tests.analysis.conftest import episode, write_manifest
+from tests.analysis.metrics.test_quest_eval import KENYA, Table
+from tests.cli.test_compare import BETTER, KS
+from tests.cli.test_compare import write as write_compared
+from tests.environments.conditions.shelves import BOOKS, QUESTION, Shelves
 from tests.serving import serving
 
-PAGE = Path(__file__).parents[1] / "docs" / "custom-domain.md"
-ENVIRONMENTS = PAGE.with_name("environments.md")
-OTHERS = {"langchain:": "langchain_core", "mcp:": "mcp", "openapi:": "jsonschema"}
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"
+README = ROOT / "README.md"
+ELSEWHERE = {"leaderboard", "reproducing-the-paper"}
+"""Pages whose commands tests/test_examples.py and tests/test_published_results.py run."""
+NEEDS = {
+    "agents": "mcp",
+    "corpus": "langchain_text_splitters",
+    "crud": "langchain_text_splitters",
+    "sweeps": "langchain_text_splitters",
+    "sharing": "datasets",
+    "quest-eval": "jieba",
+}
+PAGES = [README, *(page for page in sorted(DOCS.glob("*.md")) if documents.commands(page))]
 
 
-def needs(line: str) -> str | None:
-    """The package that a command needs and that is not here."""
-    for scheme, package in OTHERS.items():
-        if scheme in line and importlib.util.find_spec(package) is None:
-            return package
-    return None
+def prepare_agents(folder: Path) -> None:
+    shutil.copy(EXAMPLES / "agents" / "plain.py", folder)
 
 
-def test_every_command_of_the_page_runs_and_prints_what_it_says(tmp_path: Path) -> None:
-    if not model_path("smollm2-135m").exists():
-        pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
-    prices = web.Application()
-    prices.router.add_get("/prices/pear", lambda request: _json(0.6))
-    with serving(prices) as address:
-
-        def entered(folder: Path) -> None:
-            write_files(folder, address)
-            documents.hurry(folder / "grid.yaml")
-
-        folder = documents.follow(PAGE, tmp_path, entered, lambda line: needs(line) is not None)
-    assert (folder / "runs" / "recipes" / "report" / "index.html").is_file()
+def prepare_crud(folder: Path) -> None:
+    (folder / "80000_docs").mkdir()
+    (folder / "80000_docs" / "documents_dup_part_1_part_1").write_text("鹭口大桥全长2340米。\n", encoding="utf-8")
 
 
-async def _json(value: object) -> web.Response:
-    return web.json_response(value)
+def prepare_custom_workflow(folder: Path) -> None:
+    (folder / "examples").mkdir()
+    for name in ("reflect.py", "reflect.yaml", "test_reflect.py"):
+        shutil.copy(EXAMPLES / name, folder / "examples")
 
 
-def test_every_command_about_environments_runs_and_prints_what_it_says(tmp_path: Path) -> None:
-    (tmp_path / "pages.jsonl").write_text(documents.block(ENVIRONMENTS, "json", "Mercury"), encoding="utf-8")
-    documents.follow(ENVIRONMENTS, tmp_path)
+def prepare_placeholders(folder: Path) -> None:
+    data = folder / "prgb.jsonl"
+    data.write_text(data.read_text(encoding="utf-8").replace("\n", " ") + "\n", encoding="utf-8")
 
 
-def write_files(folder: Path, address: str) -> None:
-    """The files that the page shows whole: their first line is their name."""
-    for kind, text in documents.blocks(PAGE):
-        if kind in ("python", "yaml") and (name := re.match(r"# (\w+\.(?:py|yaml))\n", text)):
-            (folder / name[1]).write_text(text.replace("http://127.0.0.1:8000", address), encoding="utf-8")
+def prepare_questions(folder: Path) -> None:
+    shutil.copy(EXAMPLES / "wiki-graph.yaml", folder)
+
+
+def prepare_sharing(folder: Path) -> None:
+    shutil.copy(ROOT / "tasks" / "aminer" / "soay-easy.templates.yaml", folder / "templates.yaml")
+
+
+def prepare_statistics(folder: Path) -> None:
+    write_compared(folder / "runs" / "before", BETTER)
+    write_compared(folder / "runs" / "after", {**BETTER, "pal": {KS: [1] * 29 + [0] * 11}})
+
+
+def prepare_quest_eval(folder: Path) -> None:
+    cell = Cell("rag", "m", "clean", "wiki/high-freq")
+    writer = CellWriter(cell.path(RunFolder(folder / "runs" / "news").episodes_root))
+    for number, answer in enumerate(["Nairobi was founded in 1899.", "The railway founded Nairobi.", "Nairobi"]):
+        ids = {"episode_id": f"e{number}", "question_id": f"q{number}"}
+        made = episode(**ids, workflow="rag", llm="m", golds=[KENYA], answer=answer)
+        writer.append(made.model_dump_json(by_alias=True))
+    writer.close()
+    write_manifest(folder / "runs" / "news", [cell], 3)
+
+
+PREPARE: dict[str, Callable[[Path], None]] = {
+    name.removeprefix("prepare_").replace("_", "-"): function
+    for name, function in list(globals().items())
+    if name.startswith("prepare_")
+}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in ELSEWHERE], ids=lambda page: page.stem)
+def test_every_command_of_a_page_prints_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (package := NEEDS.get(page.stem)) is not None:
+        pytest.importorskip(package)
+    for variable in ("R_EVAL_CACHE", "HF_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / "cache"))
+    documents.write_files(page, tmp_path)
+    PREPARE.get(page.stem, lambda folder: None)(tmp_path)
+    with contextlib.ExitStack() as stack:
+        if page.stem == "quest-eval":
+            url = stack.enter_context(serving(Table().app()))
+            file = tmp_path / "evaluator.yaml"
+            file.write_text(file.read_text(encoding="utf-8").replace("http://127.0.0.1:8000", url), encoding="utf-8")
+        folder = documents.follow(page, tmp_path)
+    for path in folder.glob("runs/*/run.json"):
+        if page.stem in ("agents", "custom-domain", "custom-workflow", "corpus"):
+            outcomes = {found.outcome.kind for found in load_run(path.parent).episodes()}
+            assert not outcomes & {"llm_failure", "tool_failure"}, path
+            assert (path.parent / "report" / "index.html").is_file()
+    if page.stem == "sharing":
+        (entry,) = yaml.safe_load(documents.block(page, "yaml", "./scholars"))["tasks"]
+        grid = Grid(workflows=["oracle"], llms=["openai/m"], tasks=[entry], folder=tmp_path)
+        assert [found.outcome.kind for found in run(grid, out=tmp_path / "run").episodes()] == ["finished"] * 20
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the run `runs/mine` that pages read."""
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "llm.py").write_text(documents.LLM, encoding="utf-8")
+    llms = [f"scripted/{folder / 'llm.py'}:reply"]
+    run(Grid(workflows=["react", "oracle"], llms=llms, tasks=["wiki/high-freq"], samples=2), out=folder / "runs/mine")
+    return folder
+
+
+@pytest.mark.parametrize("page", ["records", "sharing"])
+def test_the_python_of_a_page_reads_a_run(mine: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("pyarrow") is None:
+        pytest.skip("pyarrow is not installed")
+    monkeypatch.chdir(mine)
+    printed(documents.block(DOCS / f"{page}.md", "python", "load_run"))
+
+
+def printed(code: str, scope: dict[str, Any] | None = None) -> str:
+    """What code prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(code, "page", "exec"), {} if scope is None else scope)
+    return out.getvalue()
+
+
+def test_the_python_about_statistics_gives_intervals() -> None:
+    scope: dict[str, Any] = {}
+    printed(documents.block(DOCS / "statistics.md", "python", "ScorePairs"), scope)
+    assert scope["score"].mean == 0.75
+    assert scope["found"].difference[0] == pytest.approx(1 / 3)
+
+
+def test_the_python_of_figure_6_prints_its_numbers() -> None:
+    assert printed(documents.block(DOCS / "quest-eval.md", "python", "red fox")) == "0.6666666666666666 0.75 0.5 0.5\n"
+
+
+CALLS = documents.block(DOCS / "placeholders.md", "python", "covered_match").splitlines()
+
+
+@pytest.mark.parametrize("line", [line for line in CALLS if "# " in line])
+def test_each_call_of_covered_match_gives_what_its_comment_says(line: str) -> None:
+    call, _, comment = line.partition("  # ")
+    tree = ast.parse(call, mode="eval").body
+    assert isinstance(tree, ast.Call)
+    assert isinstance(tree.func, ast.Name)
+    arguments = [ast.literal_eval(argument) for argument in tree.args]
+    assert repr({**vars(qa), **vars(published)}[tree.func.id](*arguments)) == comment.partition(": ")[0]
+
+
+def test_the_conditions_of_the_page_resolve_and_its_own_one_works(tmp_path: Path) -> None:
+    page = DOCS / "conditions.md"
+    plan = resolve(Grid(**yaml.safe_load(documents.block(page, "yaml", "conditions:"))))
+    assert [cell.cell.condition for cell in plan.cells] == ["clean", "faulty", "errors", "faulty+slow"]
+    documents.write_files(page, tmp_path)
+    condition = combine("capitals", [f"{tmp_path / 'capitals.py'}:Capitals"], {})
+
+    async def observation() -> str:
+        with Sandbox() as sandbox:
+            environment = condition.environment(Shelves(), QUESTION, Seeds(0, "q1", 0))
+            return (await Session(environment, sandbox).call(*BOOKS)).observation
+
+    assert "ADA 0" in asyncio.run(observation())
+
+
+def test_the_tasks_of_published_datasets_are_entries_of_a_grid() -> None:
+    for page, marker in (("questions", "hotpot_dev"), ("placeholders", "en.jsonl")):
+        entries = yaml.safe_load(documents.block(DOCS / f"{page}.md", "yaml", marker))["tasks"]
+        grid = Grid(llms=["openai/m"], workflows=["direct"], tasks=entries)
+        assert [task.data is not None for task in grid.tasks] == [True] * 4
+
+
+def test_the_papers_protocol_changes_one_setting_at_a_time_within_1024_tokens(tmp_path: Path) -> None:
+    documents.write_files(DOCS / "sweeps.md", tmp_path)
+    vary = Grid.load(tmp_path / "paper.yaml").vary
+    assert vary is not None
+    found = vary.variants("rag")
+    assert len(found) == 1 + 3 + 4 + 3 + 3 + 4
+    for name, own in found.items():
+        changed = [key for key in found["rag"] if own[key] != found["rag"][key]]
+        if name.startswith("rag@chunk_size="):
+            assert own["environment.chunk_size"] * own["workflow.top_k"] == 1024
+        else:
+            assert len(changed) == (name != "rag")
+
+
+@pytest.mark.parametrize("name", ["reflect.py", "reflect.yaml"])
+def test_the_page_about_workflows_shows_the_example_as_it_is(name: str) -> None:
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    assert text in [block for _, block in documents.blocks(DOCS / "custom-workflow.md")]
 
 
 def test_the_template_of_the_page_is_the_scaffolds() -> None:
-    shown = Template.model_validate(yaml.safe_load(documents.block(PAGE, "yaml", "id: minutes-of-dish"))[0])
-    scaffold = PAGE.parents[1] / "r_eval" / "scaffold" / "domain" / "templates.yaml.tmpl"
-    first = yaml.safe_load(scaffold.read_text(encoding="utf-8"))["templates"][0]
-    assert shown == Template.model_validate(first)
+    (shown,) = yaml.safe_load(documents.block(DOCS / "custom-domain.md", "yaml", "minutes-of-dish"))
+    scaffold = ROOT / "r_eval" / "scaffold" / "domain" / "templates.yaml.tmpl"
+    assert shown == yaml.safe_load(scaffold.read_text(encoding="utf-8"))["templates"][0]
 
 
-# docs/custom-workflow.md and docs/workflows.md
-
-DOCS = PAGE.parent
-EXAMPLES = DOCS.parent / "examples"
-CUSTOM_WORKFLOW = DOCS / "custom-workflow.md"
-REFLECT = {"reflect.py": "python", "reflect.yaml": "yaml", "test_reflect.py": "python"}
-
-
-@pytest.mark.parametrize("name", REFLECT)
-def test_the_page_of_workflows_shows_the_example_as_it_is(name: str) -> None:
-    assert (REFLECT[name], (EXAMPLES / name).read_text(encoding="utf-8")) in documents.blocks(CUSTOM_WORKFLOW)
-
-
-def test_every_command_of_the_page_of_workflows_runs_and_prints_what_it_says(tmp_path: Path) -> None:
-    if not model_path("smollm2-135m").exists():
-        pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
-    shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("runs", "__pycache__"))
-    folder = documents.follow(CUSTOM_WORKFLOW, tmp_path, lambda folder: documents.hurry(folder / "reflect.yaml"))
-    run = load_run(folder / "runs" / "reflect")
-    assert {episode.workflow for episode in run.episodes()} == {"react", "reflect"}
+def test_the_custom_domain_of_readme_runs_and_its_grid_is_one(tmp_path: Path) -> None:
+    documents.write_files(README, tmp_path)
+    assert Grid.load(tmp_path / "grid.yaml").llms[0].llm == "gguf/smollm2-135m"
+    (tmp_path / "questions.jsonl").write_text(documents.block(README, "json", "hummus"), encoding="utf-8")
+    tasks = yaml.safe_load(documents.block(README, "yaml", "environment: ./recipes.py"))["tasks"]
+    (found,) = run(
+        Grid(workflows=["oracle"], llms=["openai/m"], tasks=tasks, folder=tmp_path), tmp_path / "run"
+    ).episodes()
+    assert (found.outcome.kind, found.answer) == ("finished", "chickpeas; tahini; lemon")
+    assert len(read_questions(tmp_path / "questions.jsonl")) == 1
 
 
-def test_every_setting_of_a_workflow_is_in_the_page() -> None:
-    sections = (DOCS / "workflows.md").read_text(encoding="utf-8").split("\n## ")
-    for name, cls in names("workflows", Workflow).items():
-        section = next(text for text in sections if name in text.partition("\n")[0])
-        for setting in inspect.signature(cls).parameters:
-            assert setting in section, f"{name}: {setting}"
+def test_the_python_of_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "llm.py").write_text(documents.LLM, encoding="utf-8")
+    script = documents.block(README, "python", "from r_eval import Grid, run")
+    assert script.count("gguf/smollm2-135m") == 1
+    assert "react+scripted" in printed(script.replace("gguf/smollm2-135m", "scripted/llm.py:reply"))
+
+
+def test_readme_prints_the_jobs_as_their_own_pages_do() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (EXAMPLES / "jobs").glob("*/README.md"))
+    shown = [line for kind, text in documents.blocks(README) if kind == "text" for line in text.splitlines()]
+    own = [line for line in shown if line.strip() not in ("", "...")]
+    assert own
+    assert [line for line in own if line not in pages] == []

@@ -1,17 +1,32 @@
-"""All pages of docs/ and all READMEs: their links lead somewhere, their blocks can be read, their commands exist."""
+"""All pages of docs/ and all READMEs: links lead somewhere, blocks can be read, commands exist, names are complete."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 import yaml
 
+from r_eval import plugins
+from r_eval.analysis.metrics import names as metrics
 from r_eval.cli.app import app
+from r_eval.environments.conditions.base import Condition
+from r_eval.environments.conditions.combined import combine
+from r_eval.environments.corpus import Corpus
+from r_eval.environments.corpus.retrievers import NAMES as RETRIEVERS
+from r_eval.environments.corpus.sources import embedded
+from r_eval.tasks.loaders import formats
+from r_eval.tasks.loaders.prgb import PrgbSettings
+from r_eval.tasks.placeholders.world import RECORDS
+from r_eval.workflows.agent import VARIABLES, Agent
+from r_eval.workflows.base import Workflow
+from scripts import reference
 from tests import documents
 
 ROOT = Path(__file__).parents[1]
@@ -78,3 +93,53 @@ def lines(page: Path) -> list[str]:
     """The commands of a page, those that are run by a test of their own among them."""
     shown = [line for kind, text in documents.blocks(page) if kind == "sh" for line in text.splitlines()]
     return [*shown, *(command.line for command in documents.commands(page))]
+
+
+AGENTS = [path.name for path in (ROOT / "examples" / "agents").iterdir() if path.suffix in (".py", ".mjs")]
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("agents", [*AGENTS, *VARIABLES, *VARIABLES.values(), *inspect.signature(Agent).parameters]),
+        ("corpus", [*inspect.signature(Corpus).parameters, *RETRIEVERS, *embedded()]),
+        ("placeholders", [*RECORDS, *PrgbSettings.model_fields]),
+        ("questions", formats()),
+    ],
+)
+def test_a_page_names_everything_that_there_is(page: str, names: list[str]) -> None:
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    assert names
+    assert [name for name in names if not re.search(rf"`{re.escape(name)}[`:]", text)] == []
+
+
+def test_every_setting_of_a_workflow_is_in_its_section() -> None:
+    sections = (DOCS / "workflows.md").read_text(encoding="utf-8").split("\n## ")
+    for name, cls in plugins.names("workflows", Workflow).items():
+        section = next(text for text in sections if name in text.partition("\n")[0])
+        assert [setting for setting in inspect.signature(cls).parameters if setting not in section] == [], name
+
+
+def test_every_condition_and_its_defaults_are_in_the_table() -> None:
+    text = (DOCS / "conditions.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| (.*?) \|$", text, re.MULTILINE))
+    assert {"clean", *plugins.names("conditions", Condition)} == {*rows, "clean"}
+    for name in ("faulty", "slow", "noisy", "counterfactual"):
+        settings: dict[str, Any] = {}
+        for setting in re.findall(r"`(\w+: [^`{]+)`", rows[name]):
+            settings |= yaml.safe_load(setting)
+        assert settings
+        assert combine(name, [name], settings).identity() == combine(name, [name], {}).identity()
+
+
+def test_every_metric_of_ragquesteval_is_one() -> None:
+    named = re.findall(r"^\| `(\w+)[@`]", (DOCS / "quest-eval.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(named) == {"quest_eval", "quest_eval_recall", "quest_eval_precision"} <= set(metrics())
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_a_reference_page_is_what_the_code_says(name: str) -> None:
+    page = reference.PAGES[name]()
+    assert (reference.FOLDER / name).read_text(encoding="utf-8") == page, "python -m scripts.reference writes the pages"
+    if name in ("grid.md", "records.md"):
+        assert [row for row in page.splitlines() if row.startswith("| `") and row.endswith("|  |")] == []

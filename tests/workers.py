@@ -27,7 +27,6 @@ SLOW = (
     "tests/llms/test_gguf.py",
     "tests/runner/test_ray.py",
     "tests/differential/test_embeddings.py",
-    "tests/environments/corpus/test_page.py",
     "tests/llms/test_langchain.py::test_a_real_model",
     # kills, storms, full disks, hostile programs and servers
     "tests/chaos/",
@@ -58,15 +57,11 @@ SLOW = (
     "tests/environments/conditions/test_counterfactual.py",
     "tests/workflows/test_demonstrations.py",
     # packages, pages and examples that run commands
-    "tests/test_rag_sweep_example.py",
     "tests/test_packaging.py",
     "tests/scaffold/",
-    "tests/test_agents_page.py",
     "tests/test_docs.py",
-    "tests/test_readme.py",
-    "tests/test_jobs.py",
-    "tests/test_news_seasons_example.py",
-    "tests/test_paper_example.py",
+    "tests/test_examples.py",
+    "tests/test_published_results.py",
     "tests/tasks/seasons/",
     "tests/cli/test_doctor.py",
     "tests/cli/test_extracting.py",
@@ -81,8 +76,8 @@ SLOW = (
 )
 """What `make test` leaves to `make test-slow`: beginnings of tests' names."""
 
-ALONE = ("tests/test_docs.py", "tests/test_readme.py")
-"""Files whose tests share nothing and take long: each test goes where there is room."""
+ALONE = ("tests/test_docs.py",)
+"""Files whose tests share little and take long: each test goes where there is room."""
 
 LONG = (
     "tests/contracts/test_llms.py",
@@ -93,7 +88,7 @@ LONG = (
     "tests/analysis/report/test_page.py",
     "tests/runner/test_run.py",
     "tests/test_docs.py",
-    "tests/test_readme.py",
+    "tests/test_examples.py",
     "tests/chaos/",
     "tests/tasks/seasons/",
     "tests/runner/",

@@ -1,7 +1,7 @@
-"""An agent of LangChain and LangGraph with the query APIs as its tools.
+"""An agent built with LangChain and LangGraph, with the query APIs as its tools.
 
-It needs langchain, langchain-openai and langchain-mcp-adapters, in an environment of its own where R-Eval's has MCP's
-SDK 2: `command: [/path/to/venv/bin/python, langgraph_agent.py]`.
+It needs langchain, langchain-openai and langchain-mcp-adapters, in its own environment if R-Eval's has version 2 of the
+MCP SDK: `command: [/path/to/venv/bin/python, langgraph_agent.py]`.
 """
 
 import asyncio

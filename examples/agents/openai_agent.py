@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK (openai-agents) with the query APIs as its tools."""
+"""An agent built with the OpenAI Agents SDK (openai-agents) with the query APIs as its tools."""
 
 import asyncio
 import json

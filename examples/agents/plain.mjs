@@ -1,4 +1,4 @@
-// An agent for Node 18 and later: function calling over the two addresses that R-Eval gives to every program.
+// An agent for Node 18 and later: function calling over the addresses that R-Eval passes to each program.
 
 const env = process.env;
 

@@ -1,4 +1,4 @@
-"""An agent in plain Python: function calling over the two addresses that R-Eval gives to every program."""
+"""An agent in plain Python: function calling over the addresses that R-Eval passes to each program."""
 
 import json
 import os

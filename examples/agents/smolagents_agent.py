@@ -1,4 +1,4 @@
-"""An agent of smolagents (smolagents[mcp,openai]) with the query APIs as its tools."""
+"""An agent built with smolagents (smolagents[mcp,openai]) with the query APIs as its tools."""
 
 import json
 import os

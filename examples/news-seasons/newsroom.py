@@ -1,7 +1,7 @@
-"""Two LLMs of a few lines each, so that the example needs no model: one reads facts, the other answers from passages.
+"""Scripted LLMs of a few lines each, so that the example needs no model.
 
-`scripted/newsroom.py:facts` stands for the LLM that makes triples of reports. `careful` and `hasty` stand for the LLMs
-that are compared: the one reads all passages that were found, the other the first alone.
+`scripted/newsroom.py:facts` extracts triples from reports. `careful` and `hasty` are compared: the first reads all
+retrieved passages, the second only the first one.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def asked(request: Request) -> tuple[str, str]:
 
 def answer(passages: str, question: str) -> str:
     """The other ends of all facts of the relation that is asked for; of a comparison, that with the larger number."""
-    said, known = question.casefold(), triples(passages)
-    relations = [name for name, words in ASKED.items() if any(word in said for word in words)]
+    text, known = question.casefold(), triples(passages)
+    relations = [name for name, words in ASKED.items() if any(word in text for word in words)]
     named = {end for s, _, o in known for end in (s, o) if end in question}
     if relations == ["cost"] and len(named) > 1:
         return max((int(o), s) for s, r, o in known if r == "cost" and s in named)[1]

@@ -47,7 +47,7 @@ def find_in_article(title: str, keyword: str) -> list[str]:
 
 
 def _page(title: str) -> wikipedia.WikipediaPage:
-    """An article; what the client raises about a title becomes a message that a model can act on."""
+    """An article; the client's errors become messages that a model can act on."""
     try:
         return wikipedia.page(title, auto_suggest=False)
     except wikipedia.PageError:

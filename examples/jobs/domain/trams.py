@@ -1,4 +1,4 @@
-"""Tram lines of a town and the stops that they serve."""
+"""Tram lines of a town and their stops."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def lines_at(stop: str) -> list[str]:
 
 
 def records(kind: str) -> list[dict[str, object]]:
-    """What the templates are filled from: every `line` with its stops, every `stop` with its lines."""
+    """The records that fill the templates: each `line` with its stops, each `stop` with its lines."""
     if kind == "line":
         return [{"name": line, "stops": stops} for line, stops in LINES.items()]
     if kind == "stop":

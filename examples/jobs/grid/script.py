@@ -1,4 +1,4 @@
-"""The same as grid.yaml, as a script: a grid, its run, its report, and a table of scores."""
+"""The grid of grid.yaml as a script: runs it, writes the report and prints the scores."""
 
 import sys
 
@@ -21,5 +21,5 @@ def grid() -> Grid:
 
 
 if __name__ == "__main__":
-    done = run(grid())
-    sys.stdout.write(f"{done.summary()}\n{done.report(figures=False)}\n")
+    result = run(grid())
+    sys.stdout.write(f"{result.summary()}\n{result.report(figures=False)}\n")

@@ -1,4 +1,4 @@
-"""Why answers of a run fail, and what its systems take: python say.py runs/reports"""
+"""Prints why answers of a run fail, and what its systems cost: python say.py runs/reports"""
 
 import collections
 import sys
@@ -9,11 +9,11 @@ TYPES = ("EM", "AM", "GE", "RE", "TE", "ME")
 
 
 def lines(folder: str) -> list[str]:
-    """A line for every system: response types, commonest cause of failure, score, seconds and US cents a question."""
+    """A line per system: response types, most common cause of failure, score, seconds and US cents per question."""
     scores = collections.defaultdict(list)
     for cell in load_run(folder).folder.cells():
         scores[cell.system] += load_run(folder).folder.scores(cell).values()
-    said = []
+    rows = []
     for system, found in sorted(scores.items()):
         types = collections.Counter(score["response_type"] for score in found)
         causes = collections.Counter(score["cause"] for score in found if score["cause"]).most_common(1)
@@ -21,8 +21,8 @@ def lines(folder: str) -> list[str]:
         mean = 100 * sum(score["score"] or 0 for score in found) / len(found)
         counts = " ".join(f"{kind} {types[kind]}" for kind in TYPES)
         why = causes[0][0] if causes else "-"
-        said.append(f"{system:16} {counts}  {why:16} {mean:5.1f} % {seconds:6.1f} s {100 * cents:.4f} cents")
-    return said
+        rows.append(f"{system:16} {counts}  {why:16} {mean:5.1f} % {seconds:6.1f} s {100 * cents:.4f} cents")
+    return rows
 
 
 if __name__ == "__main__":
