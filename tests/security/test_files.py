@@ -47,7 +47,7 @@ TAGS = ["!!python/object/apply:os.system ['touch mark']", "!!python/name:os.syst
 def test_a_few_lines_that_mean_billions_are_refused_at_once(reader: str, bomb: str, tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(BOMBS[bomb], encoding="utf-8")
-    with pytest.raises((UserError, ValueError), match=r"stands for (itself|more than)"):
+    with pytest.raises((UserError, ValueError), match=r"contains itself|expands to more than"):
         READERS[reader](path)
 
 
