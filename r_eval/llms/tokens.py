@@ -96,7 +96,7 @@ def _call_text(call: ToolCall) -> str:
 
 
 def published_cost(model: str, tokens: Tokens) -> float | None:
-    """USD for one call by genai-prices' tables; None where the model is not in them or they are not installed."""
+    """USD for one call by genai-prices' tables; None if the model is not in them or they are not installed."""
     try:
         from genai_prices import Usage, calc_price
     except ImportError:
