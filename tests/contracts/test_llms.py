@@ -203,20 +203,6 @@ def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
     assert call.id
 
 
-def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner, llm: LLM) -> None:
-    steps: list[Step] = []
-    speaker = speaking(llm, steps)
-    replies = [loop.run(speaker.generate(user(COUNT, max_tokens=n))) for n in (2, 3)]
-    assert [step.kind for step in steps] == ["thought", "thought"]
-    assert [step.text for step in steps] == [reply.text for reply in replies]
-    assert speaker.usage.calls == 2
-    assert speaker.usage.completion_tokens == 5
-    assert speaker.usage.prompt_tokens == sum(reply.tokens.prompt for reply in replies)
-    assert speaker.seconds.llm > 0
-    assert 0 <= speaker.seconds.queue <= speaker.seconds.llm
-    assert speaker.seconds.retry == 0
-
-
 def test_the_identity_is_data_that_names_the_llm(llm: LLM) -> None:
     identity = json.loads(json.dumps(llm.identity()))
     assert identity["llm"] == llm.name
