@@ -34,7 +34,7 @@ class ToolCall:
     """A tool call that an LLM made.
 
     Attributes:
-        id: Given by the server, or "" where it gave none; the answer to the call carries it.
+        id: Given by the server, or "" if it gave none; the answer to the call carries it.
         arguments: As a JSON object; {} where they could not be read.
         error: Says what was wrong where the call could not be read whole.
         extra: Non-null keys of the call that R-Eval does not know (a signature, say), sent back as they came.
@@ -75,7 +75,7 @@ class Request:
         max_tokens: Of the reply; None leaves it to the LLM's own setting.
         tools: Offered tools.
         tool_choice: "required" asks for a call, "auto" leaves it to the LLM.
-        seed: For sampling; None where generation is greedy.
+        seed: For sampling; None if generation is greedy.
     """
 
     messages: tuple[Message, ...]
@@ -124,7 +124,7 @@ class Reply:
 
     @property
     def flaw(self) -> str | None:
-        """Why the reply is not a whole one: "length", "content_filter", "refusal" or "empty"; None where it is."""
+        """Why the reply is not a whole one: "length", "content_filter", "refusal" or "empty"; None if it is."""
         if self.finish in ("length", "content_filter", "refusal"):
             return self.finish
         return None if self.text.strip() or self.tool_calls else "empty"
@@ -224,12 +224,12 @@ class LLM:
     """Base of the backends. A backend is a module of this room, named as the prefix in a grid (`gguf/...`).
 
     Args:
-        model: What stands behind the prefix.
+        model: The part of the name after the prefix.
         settings: The grid's further keys for this LLM; what is not an object of the class's `Settings` becomes one.
 
     Attributes:
         name: As the grid names it; part of the system's name.
-        spec: The backend and model of the grid's entry, whatever its name and wherever a file of it lies.
+        spec: The backend and model of the grid's entry, whatever its name and the folder of its file.
         connections: Requests that may be in flight at once.
         native_tools: Whether `generate` understands `Request.tools`; else they are described in the prompt.
         chat: False for a base model, which completes a text and knows no roles.
@@ -246,7 +246,7 @@ class LLM:
     chat: bool = True
 
     cacheable: bool = True
-    """Whether a greedy reply is worth keeping: it costs time or money, and the same request gives it again."""
+    """Whether a greedy reply is worth storing: it costs time or money, and the same request reproduces it."""
 
     is_local: ClassVar[bool] = False
     """Whether every process that opens it loads a model of its own, with connections of its own."""
@@ -267,7 +267,7 @@ class LLM:
         return self.temperature == 0 and "temperature" not in self.adaptations
 
     def cost(self, tokens: Tokens) -> float | None:
-        """USD for one call by the grid's price; None where no price is known, which is never the same as 0."""
+        """USD for one call by the grid's price; None if no price is known, which is never the same as 0."""
         return self.price.cost(tokens) if self.price is not None else None
 
     def fetch(self) -> None:
@@ -297,7 +297,7 @@ class LLM:
         raise NotImplementedError
 
     def identity(self) -> dict[str, Any]:
-        """What decides the replies besides the request: part of a cell's fingerprint, and of a kept reply's key."""
+        """What decides the replies besides the request: part of a cell's fingerprint, and of a stored reply's key."""
         return {"llm": self.spec, "temperature": self.temperature, "max_tokens": self.max_tokens}
 
 

@@ -30,9 +30,9 @@ PARAMETER = re.compile(
 )
 PAIR = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*(.*)", re.DOTALL)
 VALUE = re.compile(r"[\"'{\[(=“‘]|\A(?:[Tt]rue|[Ff]alse|None|null)\Z")
-"""What tells a value in Python's notation from bare text."""
+"""What distinguishes a value in Python's notation from bare text."""
 BROKEN = re.compile(r"[{}<>]|[\"'’”]\s*+:")
-"""What stands in damaged JSON or tags, and hardly in bare text."""
+"""Signs of damaged JSON or tags, rare in bare text."""
 QUOTES, STRAIGHT = "\"'“”‘’", str.maketrans("“”", '""')
 WORDS = {"true": True, "false": False, "null": None}
 
@@ -62,13 +62,13 @@ class ArgumentReader:
         return ToolCall("", name, {} if error else arguments or {}, error)
 
     def from_value(self, name: str, value: Any) -> dict[str, Any] | None:
-        """Arguments given as a JSON value; None where they cannot be read."""
+        """Arguments given as a JSON value; None if they cannot be read."""
         if isinstance(value, str):
             call = self.from_text(name, value)
             return None if call.error else call.arguments
         if value and not isinstance(value, dict):
-            is_taken = name == "Finish" or not isinstance(value, list)
-            return {self._main_parameter(name): value} if is_taken else None
+            is_argument = name == "Finish" or not isinstance(value, list)
+            return {self._main_parameter(name): value} if is_argument else None
         return value or {}
 
     def from_text(self, name: str, text: str) -> ToolCall:
@@ -81,10 +81,10 @@ class ArgumentReader:
             is_value = is_data or len(self.parameters(name)) == 1 or not BROKEN.search(text)
             return self.call(name, arguments if is_value else None)
         try:
-            found = first_object(text, self.budget)
+            first = first_object(text, self.budget)
         except JSONTextError:
             return self.call(name, None)
-        return self.call(name, found.value, found.is_closed)
+        return self.call(name, first.value, first.is_closed)
 
     def bracketed(self, name: str, text: str, start: int) -> tuple[ToolCall, int, bool]:
         """The call whose opening bracket is before `start`, where it ends, and whether all of it is plain data."""
@@ -121,7 +121,7 @@ class ArgumentReader:
         return {key: self._typed(_unquoted(value), name, key) for key, value in pairs.items()}, is_data
 
     def _python(self, name: str, inside: str) -> tuple[dict[str, Any], int] | None:
-        """Arguments in Python's or JSON's notation, and how many of them had no name; None where not all are data."""
+        """Arguments in Python's or JSON's notation, and how many of them had no name; None if not all are data."""
         if len(inside) > MAX_TEXT // 4:
             return None
         for text in dict.fromkeys((inside, inside.translate(STRAIGHT))):
@@ -134,8 +134,8 @@ class ArgumentReader:
                 places = list(self.parameters(name))
                 places += [f"argument {i + 1}" for i in range(len(places), len(call.args))]
                 nodes = dict(zip(places, call.args, strict=False)) | {str(k.arg): k.value for k in call.keywords}
-                found = {key: self._literal(source, node, name, key) for key, node in nodes.items()}
-                return plain_data(found), len(call.args)
+                values = {key: self._literal(source, node, name, key) for key, node in nodes.items()}
+                return plain_data(values), len(call.args)
             except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError):
                 continue
         return None
@@ -176,8 +176,8 @@ class ArgumentReader:
             return None
         if not kinds or "string" in kinds:
             return text
-        found = next(json_values(f"[{text}]", self.budget), None)
-        value = found.value[0] if found and isinstance(found.value, list) and len(found.value) == 1 else text
+        array = next(json_values(f"[{text}]", self.budget), None)
+        value = array.value[0] if array and isinstance(array.value, list) and len(array.value) == 1 else text
         kind = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}.get(type(value))
         return value if kind in kinds or (kind == "integer" and "number" in kinds) else text
 

@@ -77,7 +77,7 @@ DEFINITION = re.compile(r"\b(?:def|class|function|func|fn)\s{1,9}\Z")
 DECORATION = re.compile(r"(?<![ \t>*_#-])[ \t>*_#-]*+\Z")
 SENTENCE_END = re.compile(r"(?:\A|[.!?:;>`。！？：；])[ \t*_`]*\Z")
 FORM = re.compile(r"[(){}\[\]=\"'…<>]|\.{3}")
-"""What stands in a signature or an example, and in no value without quotes."""
+"""Signs of a signature or an example, which no value without quotes has."""
 
 
 class Found(NamedTuple):
@@ -111,7 +111,7 @@ class CallReader(ArgumentReader):
     """Reads the calls of some tools in one text.
 
     Args:
-        loose: For ReAct, where an action is expected: only the first is read, and less doubt stands in its way.
+        loose: For ReAct, where an action is expected: only the first is read, with fewer doubts.
     """
 
     def __init__(self, tools: Mapping[str, ToolSpec], loose: bool = False, cut: bool = False) -> None:
@@ -122,9 +122,9 @@ class CallReader(ArgumentReader):
     def find(self, text: str) -> list[Found]:
         """The calls in a text, those of the first notation that gives any."""
         for finder in (self.marked, self.actions, self.json, self.brackets):
-            found = list(islice(finder(text), 1 if self.loose else MAX_CALLS))
-            if found:
-                return found
+            calls = list(islice(finder(text), 1 if self.loose else MAX_CALLS))
+            if calls:
+                return calls
         return []
 
     def spell(self, name: str) -> str:
@@ -148,19 +148,19 @@ class CallReader(ArgumentReader):
             name, begin, position = self.spell(named) if named else "", mark.start(), _json_end(text, mark.end())
             after = next((other for other in marks[i + 1 :] if other.start() >= position), None)
             body = text[mark.end() : after.start() if after else len(text)]
-            found: list[ToolCall] = []
+            calls: list[ToolCall] = []
             if not body.strip():
                 if after and not (name or after["close"]):
                     continue  # a mark around others
-                found = [self.call(name, {}, is_closed=after is not None)] if name else []
+                calls = [self.call(name, {}, is_closed=after is not None)] if name else []
             elif name:
-                found = [self.from_text(name, body)]
+                calls = [self.from_text(name, body)]
             else:
                 inside = list(self.json(body, marked=True)) or list(self.brackets(body, marked=True))
-                found = [entry.call for entry in inside]
-            if not found and not (after and after["tag"]) and not _is_mentioned(text, begin, body, after):
-                found = [self.call("", None)]
-            yield from (Found(begin, call) for call in found)
+                calls = [entry.call for entry in inside]
+            if not calls and not (after and after["tag"]) and not _is_mentioned(text, begin, body, after):
+                calls = [self.call("", None)]
+            yield from (Found(begin, call) for call in calls)
 
     def actions(self, text: str) -> Iterator[Found]:
         """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
@@ -170,18 +170,18 @@ class CallReader(ArgumentReader):
                 return
             before, name = _before(text, match.start()), self.spell(match["name"].rstrip("."))
             begin, end = match.start() - len(DECORATION.findall(before)[0]), after.start() if after else len(text)
-            known = name in self.tools
-            given = None if match["open"] else INPUT.match(text, match.end(), end)
-            if match["open"] and (known or (self.loose and _starts(before))):
+            is_known = name in self.tools
+            argument = None if match["open"] else INPUT.match(text, match.end(), end)
+            if match["open"] and (is_known or (self.loose and _starts(before))):
                 yield Found(begin, self.bracketed(name, text, match.end())[0])
-            elif given:
-                following = NEXT_LINE.search(text, given.end(), end)
+            elif argument:
+                following = NEXT_LINE.search(text, argument.end(), end)
                 end = following.start() if following else end
-                call = self.from_text(name, text[given.end() : end])
+                call = self.from_text(name, text[argument.end() : end])
                 is_named = call.arguments and "input" not in call.arguments
-                if known or is_named or (self.loose and not NONE_NAME.fullmatch(name)):
+                if is_known or is_named or (self.loose and not NONE_NAME.fullmatch(name)):
                     yield Found(begin, call)
-            elif known and match["end"] is not None and _is_alone(text, match.start(), match.end()):
+            elif is_known and match["end"] is not None and _is_alone(text, match.start(), match.end()):
                 yield Found(begin, self.call(name, None if self.parameters(name) else {}))
 
     def json(self, text: str, marked: bool = False) -> Iterator[Found]:
@@ -231,9 +231,9 @@ class CallReader(ArgumentReader):
                 yield from self.from_data(entry, marked, is_closed)
         if not isinstance(data, dict) or not data:
             return
-        found = self._named(data["function"] if isinstance(data.get("function"), dict) else data, marked)
-        if found:
-            yield self.call(*found, is_closed)
+        named = self._named(data["function"] if isinstance(data.get("function"), dict) else data, marked)
+        if named:
+            yield self.call(*named, is_closed)
         elif all(self.spell(key) in self.tools and (marked or isinstance(data[key], dict)) for key in data):
             for name, value in data.items():
                 yield self.call(self.spell(name), self.from_value(self.spell(name), value), is_closed)
@@ -251,15 +251,15 @@ class CallReader(ArgumentReader):
         key = next((key for key in keys if self.spell(entry[key]) in self.tools), keys[0])
         name = self.spell(entry[key])
         rest = {k: v for k, v in entry.items() if k != key and k not in OTHER_KEYS}
-        given = next((k for k in ARGUMENT_KEYS if k in rest), "")
-        value = rest[given] if given else rest
+        field = next((k for k in ARGUMENT_KEYS if k in rest), "")
+        value = rest[field] if field else rest
         if not marked and name not in self.tools:
-            if len(rest) != 1 or not given or NONE_NAME.fullmatch(name) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
+            if len(rest) != 1 or not field or NONE_NAME.fullmatch(name) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
                 return None
             return (name, value) if isinstance(value, dict) and value and (self.loose or key != "action") else None
         if not marked:
             is_schema = isinstance(value, dict) and value.get("type") == "object" and "properties" in value
-            if is_schema or not (given or rest.keys() <= self.parameters(name).keys()):
+            if is_schema or not (field or rest.keys() <= self.parameters(name).keys()):
                 return None
         return name, self.from_value(name, value)
 
@@ -283,7 +283,7 @@ def _after(text: str, start: int) -> str:
 
 
 def _is_alone(text: str, start: int, end: int) -> bool:
-    """Whether nothing else stands on the line or lines of a piece of text."""
+    """Whether nothing else is on the line or lines of a piece of text."""
     return not (_before(text, start) + _after(text, end)).strip(" `*_>-•\t\r;.")
 
 
@@ -293,6 +293,6 @@ def _starts(line: str) -> bool:
 
 
 def _is_mentioned(text: str, begin: int, body: str, after: re.Match[str] | None) -> bool:
-    """Whether a mark is only spoken of: in the middle of a line, in backticks or never closed, no bracket after it."""
+    """Whether a mark is only mentioned: in the middle of a line, in backticks or never closed, no bracket after it."""
     before = _before(text, begin).strip()
     return bool(before) and (after is None or before[-1] == "`") and not re.search(r"[{\[(]", body)

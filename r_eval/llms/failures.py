@@ -4,8 +4,8 @@ Evidence is read in this order: the codes in the body (and those of a provider's
 that say all by themselves, the parameter that is named, the wording, and last the status. A provider that fails in a
 new way is a new entry in `failure_words`, and a new row of the test.
 
-Bodies come from anybody: every type may stand anywhere, so the walk is bounded and looks only where providers put what
-they say. What a model wrote (`failed_generation`, an echoed `input`) is never among the codes and sentences.
+Bodies come from anybody: any value may have any type, so the walk is bounded and looks only where providers put their
+errors. What a model wrote (`failed_generation`, an echoed `input`) is never among the codes and sentences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from r_eval.llms import failure_words as table
 from r_eval.llms.base import Finish, LLMError
 
-LONGEST_WAIT = 600.0  # seconds; nobody waits longer for one reply
+LONGEST_WAIT = 600.0  # seconds; no call waits longer for one reply
 LONG = 3600.0  # seconds that a run does not wait out: such a limit is a quota
 ROLLING = 60.0  # seconds below which a limit of a day lets another request through soon
 EPOCH_TIMES = 1e9  # seconds that are a time since 1970, and no wait
@@ -39,18 +39,18 @@ STATUS = re.compile(r"(?i)(?:^|error code|status code|http|\()\W{0,3}(4[0-2]\d|5
 AGAIN = re.compile(r"(?:again|retry) (?:in|after):? ((?:\d[\d.]* ?(?:ms|h|m|s)[a-z]*\s?){1,3}|\d[\d.]*)", re.IGNORECASE)
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s|$)", re.IGNORECASE)
 SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
-HOST = re.compile(r"\w{1,20}://(?:[^/?#]*@)?([^/?#@]*)")  # without what stands before an @: it may be a key
+HOST = re.compile(r"\w{1,20}://(?:[^/?#]*@)?([^/?#@]*)")  # without what comes before an @: it may be a key
 
 
 class Evidence:
-    """What an answer says of its failure.
+    """What an answer says about its failure.
 
     Attributes:
-        status: Of HTTP, or the one that the body gives in its place; 0 where there is none.
+        status: Of HTTP, or the one that the body gives in its place; 0 if there is none.
         codes: Without case and punctuation.
         parameter: "<code> at <path>." of what the error is about, as the provider writes them.
         sentences: From the outermost error to the innermost.
-        generated: What the model wrote, where the provider hands it back.
+        generated: What the model wrote, if the provider repeats it.
         headers: By their names in lower case.
     """
 
@@ -66,13 +66,13 @@ class Evidence:
     @functools.cached_property
     def text(self) -> str:
         """The parameter and the beginnings of all sentences, without what they repeat of the request."""
-        said = (ECHO.split(one[:LONGEST_SENTENCE], maxsplit=1)[0] for one in self.sentences)
-        return "\n".join([self.parameter, *said])[: 2 * LONGEST_SENTENCE]
+        sentences = (ECHO.split(one[:LONGEST_SENTENCE], maxsplit=1)[0] for one in self.sentences)
+        return "\n".join([self.parameter, *sentences])[: 2 * LONGEST_SENTENCE]
 
     def message(self, prefix: str) -> str:
         """The sentence that says most, on one line."""
-        said = next((one for one in self.sentences if not VAGUE.match(one)), next(iter(self.sentences), ""))
-        return one_line(prefix + (one_line(said) or ", ".join(sorted(self.codes)[:3]) or "no explanation"))
+        sentence = next((one for one in self.sentences if not VAGUE.match(one)), next(iter(self.sentences), ""))
+        return one_line(prefix + (one_line(sentence) or ", ".join(sorted(self.codes)[:3]) or "no explanation"))
 
     def wait(self) -> float | None:
         """Seconds to wait before another attempt, by header, body or wording."""
@@ -80,8 +80,8 @@ class Evidence:
             return _seconds(self.headers["retry-after-ms"] + "ms")
         if (seconds := _seconds(self.headers.get("retry-after", ""))) is not None:
             return seconds
-        if found := AGAIN.search(self.text):
-            return _seconds(found[1])
+        if again := AGAIN.search(self.text):
+            return _seconds(again[1])
         kinds = ("requests", "tokens") if self.status == 429 else ()
         spent = [kind for kind in kinds if self.headers.get(f"x-ratelimit-remaining-{kind}") == "0"]
         resets = [_seconds(self.headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in spent or kinds]
@@ -112,17 +112,17 @@ class Evidence:
             path = ".".join(str(part)[:100] for part in place[:MOST_ITEMS] if isinstance(part, str | int))
             self.sentences.append(f"{path}: {one_line(value.get('msg'))}")
         if "failed_generation" in value:
-            written = value["failed_generation"]
-            self.generated = written if isinstance(written, str) else "" if written is None else json.dumps(written)
+            text = value["failed_generation"]
+            self.generated = text if isinstance(text, str) else "" if text is None else json.dumps(text)
         if "flagged_input" in value:  # OpenRouter's moderation
             self.codes.add("contentfilter")
         if isinstance(delay := value.get("retryDelay"), str):
             self.headers.setdefault("retry-after", delay[:100])
-        if isinstance(said := value.get("error parsing tool call"), str):  # Ollama's key for its sentence
-            self.sentences.append(f"error parsing tool call: {said[:LONGEST_JSON]}")
+        if isinstance(sentence := value.get("error parsing tool call"), str):  # Ollama's key for its sentence
+            self.sentences.append(f"error parsing tool call: {sentence[:LONGEST_JSON]}")
 
     def _add_code(self, code: Any) -> None:
-        """Take in a code; a status among them stands for a vague one of HTTP."""
+        """Take in a code; a status among them replaces a vague one of HTTP."""
         if isinstance(code, bool) or not isinstance(code, int | str):
             return
         text = str(code)[:200].split("#")[-1].split(":")[0]
@@ -137,9 +137,9 @@ class Evidence:
         wait = None if wait is None else min(wait, LONGEST_WAIT)
         failure = LLMError(cause, self.message(prefix), wait=wait, parameter=parameter)
         if cause == "tool_call":
-            said = "\n".join(self.sentences)
-            call, mark, _ = said.partition("raw='")[2].rpartition("', err=")  # Ollama quotes it, and so does llama.cpp
-            quoted = call if mark else said.partition("parse input at pos ")[2].partition(": ")[2]
+            text = "\n".join(self.sentences)
+            call, mark, _ = text.partition("raw='")[2].rpartition("', err=")  # Ollama quotes it, and so does llama.cpp
+            quoted = call if mark else text.partition("parse input at pos ")[2].partition(": ")[2]
             failure.text = (quoted if self.generated is None else self.generated)[:LONGEST_JSON]
         return failure
 
@@ -157,8 +157,8 @@ class Evidence:
             rows.sort(key=lambda row: not row[0].startswith("parameter"))
         for row, words in rows:
             cause, _, name = row.partition(" ")
-            if (said := words.search(self.text)) and (self.status < 500 or cause not in LLMError.FATAL):
-                refused = name or _key(next(filter(None, said.groups()), ""))
+            if (match := words.search(self.text)) and (self.status < 500 or cause not in LLMError.FATAL):
+                refused = name or _key(next(filter(None, match.groups()), ""))
                 if cause != "parameter" or refused not in table.NEVER_REFUSED:
                     return cause, refused
         if self.status == 503 and table.WORDS["rate_limit"].search(self.text):
@@ -183,20 +183,20 @@ def classify(status: int, body: Any, headers: Mapping[str, str] | None = None) -
     """What an answer means that is no reply.
 
     Args:
-        status: Of HTTP; 0 where there is none.
+        status: Of HTTP; 0 if there is none.
         body: Parsed JSON of any type, or text.
     """
-    found = Evidence(status, body, headers)
-    if 300 <= status < 400:  # nothing is sent where the grid has not said so, a key least of all
-        host = HOST.match(found.headers.get("location", ""))
+    evidence = Evidence(status, body, headers)
+    if 300 <= status < 400:  # nothing is sent where the grid has not attributes so, a key least of all
+        host = HOST.match(evidence.headers.get("location", ""))
         where = (host and one_line(host[1])) or "another path"
         why = f"it redirects to {where}; if that is right, name that address as base_url"
         return LLMError("request", f"HTTP {status}: {why}")
-    return found.failure(f"HTTP {status}: " if status else "")
+    return evidence.failure(f"HTTP {status}: " if status else "")
 
 
 def error_in(data: Any) -> LLMError | None:
-    """The error inside an answer that calls itself a success; None where there is none.
+    """The error inside an answer that calls itself a success; None if there is none.
 
     Args:
         data: Parsed JSON of any type; a list is an answer in pieces, of which any may be an error.
@@ -217,15 +217,15 @@ def of_exception(error: BaseException) -> LLMError:
     chain = [error]
     while (cause := chain[-1].__cause__) is not None and len(chain) < MOST_CAUSES:
         chain.append(cause)
-    found = next((found for one in chain if (found := _attributes(one)).codes or found.sentences), None)
-    if found is None:
+    evidence = next((evidence for one in chain if (evidence := _attributes(one)).codes or evidence.sentences), None)
+    if evidence is None:
         text = _try(str, error) or ""
         status = STATUS.search(text[:2000])
-        found = Evidence(int(status[1] or status[2]) if status else 0, text)
-    failure = found.failure(f"HTTP {found.status}: " if found.status else f"{type(error).__name__}: ")
+        evidence = Evidence(int(status[1] or status[2]) if status else 0, text)
+    failure = evidence.failure(f"HTTP {evidence.status}: " if evidence.status else f"{type(error).__name__}: ")
     classes = " ".join(kind.__name__ for one in chain for kind in type(one).__mro__)
     by_class = next((cause for cause, names in table.CLASSES.items() if re.search(names, classes)), None)
-    if by_class and not found.status and (failure.cause in ("request", "server") or by_class == "reply"):
+    if by_class and not evidence.status and (failure.cause in ("request", "server") or by_class == "reply"):
         failure.cause = by_class
     return failure
 
@@ -234,15 +234,15 @@ def _attributes(error: BaseException) -> Evidence:
     """What the attributes of an exception say, and its text where they are mere codes."""
     response = _try(getattr, error, "response")
     names = ("status_code", "http_status", "status", "code", "type", "param")
-    said = {name: _try(getattr, error, name) or _try(getattr, response, name) for name in names}
+    attributes = {name: _try(getattr, error, name) or _try(getattr, response, name) for name in names}
     bodies = ((error, "body"), (error, "details"), (response, "text"))
     body = next(filter(None, (_try(getattr, *place) for place in bodies)), None)
     headers = _try(getattr, response, "headers") or _try(getattr, error, "headers")
-    said["body"] = response if isinstance(response, dict) else body  # botocore's is its body
-    found = Evidence(0, said, headers if isinstance(headers, Mapping) else {})
-    if found.codes and not found.sentences:
-        found.add(_try(str, error))
-    return found
+    attributes["body"] = response if isinstance(response, dict) else body  # botocore's is its body
+    evidence = Evidence(0, attributes, headers if isinstance(headers, Mapping) else {})
+    if evidence.codes and not evidence.sentences:
+        evidence.add(_try(str, error))
+    return evidence
 
 
 def _try(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -263,8 +263,8 @@ def _error_body(data: Mapping[str, Any]) -> Any:
     if _tells(data.get("error")):
         return {key: value for key, value in data.items() if key != "choices"}
     if not table.MISCALLED.isdisjoint(ending):
-        written = message.get("content") if isinstance(message, dict) else None
-        return {"code": ending[-1], "message": " ".join(ending), "failed_generation": written}
+        text = message.get("content") if isinstance(message, dict) else None
+        return {"code": ending[-1], "message": " ".join(ending), "failed_generation": text}
     if _tells(choice.get("error")):
         return {"error": choice["error"]}
     if not table.BROKEN_OFF.isdisjoint(ending):
@@ -300,7 +300,7 @@ def _key(path: str) -> str:
 
 
 def _embedded(text: str) -> Any:
-    """The JSON that a text is, or that stands in it behind the name of an error; None where there is none."""
+    """The JSON that a text is, or that follows the name of an error in it; None if there is none."""
     start = WRAPPER.match(text)
     if start is None or len(text) > LONGEST_JSON or "pars" in start[0].lower():  # what could not be parsed is a model's
         return None
@@ -321,7 +321,7 @@ def _seconds(text: str) -> float | None:
     """Seconds in "20", "6m0s", "120ms" or "1.5 seconds", or until a date or a time since 1970.
 
     Returns:
-        None where there is no such thing, or the time has passed.
+        None if there is no such thing, or the time has passed.
     """
     parts = DURATION.findall(text[:60]) if text[:1].isdigit() else []
     try:

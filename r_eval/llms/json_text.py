@@ -36,7 +36,7 @@ class JSONTextError(ValueError):
 
 
 class JSONValue(NamedTuple):
-    """A value in a text; `is_closed` is False where the text ended before the value did."""
+    """A value in a text; `is_closed` is False if the text ended before the value did."""
 
     start: int
     end: int
@@ -55,16 +55,16 @@ class Budget:
 def json_values(text: str, budget: Budget | None = None) -> Iterator[JSONValue]:
     """The objects and arrays in a text one after another, those inside others left out.
 
-    >>> [found.value for found in json_values("Here: {'entity': 'Kenya', limit: 3,} // done")]
+    >>> [json_value.value for json_value in json_values("Here: {'entity': 'Kenya', limit: 3,} // done")]
     [{'entity': 'Kenya', 'limit': 3}]
     """
     text, budget = text[:MAX_LENGTH], budget or Budget()
     start = START.search(text)
     while start and budget.pieces > 0:
-        found = _value(text, start.start(), budget)
-        if found:
-            yield found
-        start = START.search(text, found.end if found else start.end())
+        value = _value(text, start.start(), budget)
+        if value:
+            yield value
+        start = START.search(text, value.end if value else start.end())
 
 
 def first_object(text: str, budget: Budget | None = None) -> JSONValue:
@@ -73,10 +73,10 @@ def first_object(text: str, budget: Budget | None = None) -> JSONValue:
     Raises:
         JSONTextError: It begins with none.
     """
-    found = [value for value in itertools.islice(json_values(text, budget), 3) if isinstance(value.value, dict)]
-    if not found or found[0].start > 0:
+    objects = [one for one in itertools.islice(json_values(text, budget), 3) if isinstance(one.value, dict)]
+    if not objects or objects[0].start > 0:
         raise JSONTextError("they are no sound JSON")
-    return next((value for value in found if value.value), found[0])
+    return next((one for one in objects if one.value), objects[0])
 
 
 def _value(text: str, start: int, budget: Budget) -> JSONValue | None:

@@ -130,7 +130,7 @@ class OpenAI(Persistent, LLM):
         await self._resources.aclose()
 
     def _connect(self, key: str, headers: dict[str, str]) -> Any:
-        """What sends requests with the key, where there is one, and with further headers."""
+        """What sends requests with the key, if there is one, and with further headers."""
         import aiohttp
 
         if key:

@@ -1,6 +1,6 @@
 """The first requests to a model, before a run: whether it answers, and what it takes.
 
-The first has all that a run may send: a system message, a stop text, a seed where replies are sampled, a tool. It also
+The first has all that a run may send: a system message, a stop text, a seed if replies are sampled, a tool. It also
 warms a local model up; and since what llama.cpp computes depends in its last bits on what it has computed before, a
 model in this process and the same model behind a server get the same one.
 

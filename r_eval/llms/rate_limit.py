@@ -1,7 +1,7 @@
 """How many requests an LLM gets at once, and how many requests and tokens per minute.
 
 A 429 halves the number of requests at once (once for all that were in flight when it came); every full round of good
-replies then allows one more, up to the grid's number. Limits per minute are kept by spacing: a request is counted
+replies then allows one more, up to the grid's number. Limits per minute are enforced by spacing: a request is counted
 before it is sent, with an estimate of its tokens, and waits until the last minute has room for it.
 """
 

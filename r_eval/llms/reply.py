@@ -1,7 +1,7 @@
-"""What a chat-completions server said, validated once where it enters, and bounded.
+"""The answers of chat-completions servers, validated once where they enter, and bounded.
 
 A wrong type is a bad reply (`LLMError` with the cause "reply"), which is tried again like any other failure. Whatever
-comes out of here can be written to a record and read back.
+this module returns can be written to a record and read back.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class Responses(OpenAI):
     """A model behind the Responses API."""
 
     class Settings(OpenAI.Settings):
-        """Settings of `responses/`, besides those of `openai/`.
+        """Settings of `responses/`, in addition to those of `openai/`.
 
         Attributes:
             base_url: The address before /responses.

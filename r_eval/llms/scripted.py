@@ -1,7 +1,7 @@
 """`scripted/<file.py>:<function>`: a Python function as an LLM, for tests and baselines.
 
 The function takes a request and returns a text or a `Reply`; `request.messages` is a list of dicts in the chat
-completions format. It is called beside the event loop, so that a slow one blocks nothing else; it may be async.
+completions format. It is called in a thread, so that a slow one blocks nothing else; it may be async.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _any_escaping(key: str) -> str:
 
 
 def header_value(name: str, variable: str) -> str:
-    """The value of an environment variable as a header can hold it; "" where it is not set.
+    """The value of an environment variable as a header can hold it; "" if it is not set.
 
     Raises:
         UserError: No header can hold it.

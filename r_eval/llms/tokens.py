@@ -60,8 +60,9 @@ def parse_usage(usage: Any) -> tuple[Tokens, bool]:
     if not prompt or completion is None:
         return Tokens(), True
     cached = next((usage[n] for n in CACHED if usage.get(n) is not None), 0)
-    for details in filter(lambda value: isinstance(value, dict), map(usage.get, DETAILS)):
-        cached = details.get("cached_tokens", details.get("cache_read", cached))
+    for details in map(usage.get, DETAILS):
+        if isinstance(details, dict):
+            cached = details.get("cached_tokens", details.get("cache_read", cached))
     cached = min(_number(cached) or 0, prompt)
     return Tokens.model_construct(prompt=prompt, completion=completion, cached=cached), False
 
@@ -95,7 +96,7 @@ def _call_text(call: ToolCall) -> str:
 
 
 def published_cost(model: str, tokens: Tokens) -> float | None:
-    """USD for one call by genai-prices' tables; None where the model is not in them or they are not installed."""
+    """USD for one call by genai-prices' tables; None if the model is not in them or they are not installed."""
     try:
         from genai_prices import Usage, calc_price
     except ImportError:

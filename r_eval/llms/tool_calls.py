@@ -62,7 +62,7 @@ def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     """A reply to a request with tools: the calls of its text as tool calls, names as the tools are offered.
 
     What cannot be read whole is a call with an error. Beside native calls the text ends before a result that the model
-    invents; of calls in the text it is what stands before the first.
+    invents; for calls in the text it is the part before the first.
     """
     offered, text = {tool.name: tool for tool in tools}, reply.text
     if reply.tool_calls:
@@ -90,7 +90,7 @@ def _find(text: str, reader: CallReader) -> tuple[str, list[Found]]:
 
 
 def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> ToolCall | None:
-    """The first action in a reply of ReAct's, or its final answer as a call of Finish; None where there is neither.
+    """The first action in a reply of ReAct's, or its final answer as a call of Finish; None if there is neither.
 
     Text after `Action:` that has the form of a call but an unknown name is returned under that name, so that the model
     can be told.
@@ -146,7 +146,7 @@ def parse_arguments(
 
 
 def _value(text: str, cut: bool, budget: Budget | None) -> Any:
-    """The value of a text of arguments; a `JSONTextError` where there is none, or its end was cut off."""
+    """The value of a text of arguments; a `JSONTextError` if there is none, or its end was cut off."""
     if text in ("", "None"):
         return None
     try:
@@ -207,7 +207,7 @@ EMPTY = {"assistant": "(no text)", "user": "(no text)", "tool": "(no result)"}
 
 
 def repair_history(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """A conversation that any server takes: what a model did oddly does not make it unreadable for good.
+    """A conversation that any server accepts, whatever oddities a model left in it.
 
     Calls get names that APIs allow and unique ids, results the id and name of their call; no turn is empty, no call
     without a result, no text with half a surrogate. The same tuple where nothing is wrong.

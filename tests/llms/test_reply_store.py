@@ -161,11 +161,9 @@ def overwrite(start: int, end: int, byte: Callable[[int], bytes] = os.urandom) -
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
-    "garbage": lambda path: path.write_bytes(os.urandom(20_000)),
     "text": lambda path: path.write_text("这不是数据库\n" * 500, encoding="utf-8"),
     "few bytes": lambda path: path.write_bytes(b"\0\xff"),
     "a trashed head": overwrite(100, 3000),
-    "zeros": overwrite(4096, 150_000, bytes),
     "truncated": overwrite(80_000, 0, lambda size: b""),
     "another schema": lambda path: (fill(path, 1), sql(path, "ALTER TABLE replies DROP COLUMN made")),
     "nothing": lambda path: path.touch(),
@@ -203,8 +201,7 @@ def test_flipped_pages_and_a_full_disk_cost_replies_and_no_run(path: Path, caplo
 
 
 NO_REPLIES: list[object] = [
-    b"", b"{", b"[]", b"null", b"[1,2]", b'[{"text": 3}, 1]', b'[{"text": "\xff\xfe"}, 1]', 123, b"[" * 100_000,
-    b'[{"text": "a", "tool_calls": "x"}, 1.0]', '[{"text": 5}, 1.0]', "字" * 100_000,
+    b"", b"[1,2]", b'[{"text": 3}, 1]', b'[{"text": "\xff\xfe"}, 1]', 123, b"[" * 100_000, "字" * 100_000,
 ]  # fmt: skip
 
 
@@ -240,11 +237,8 @@ def no_store_works(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
-PLACES = ["/proc/none/reply_store.sqlite", "/dev/null/reply_store.sqlite", "/dev/null", "a\0b", "x" * 300]
-
-
-@pytest.mark.parametrize("place", [*PLACES, "folder", "pipe"])
-def test_where_nothing_can_be_made_no_reply_is_kept(
+@pytest.mark.parametrize("place", ["/dev/null/reply_store.sqlite", "a\0b", "x" * 300, "folder", "pipe"])
+def test_where_nothing_can_be_made_no_reply_is_stored(
     tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -263,21 +257,16 @@ def test_private_replies_of_long_ago_are_deleted_when_a_store_is_opened(path: Pa
 
 
 @pytest.mark.parametrize(
-    ("temperature", "more", "use_cache", "cache_all", "shared"),
-    [
-        (0.0, {}, True, False, True),
-        (0.0, {}, False, False, False),
-        (0.7, {}, True, False, False),
-        (0.7, {}, True, True, True),
-        (0.0, {"cacheable": False}, True, False, False),
-        (0.0, {"lesson": {"temperature": "only 1 is taken"}}, True, False, False),
-    ],
-)
+    ("temperature", "more", "options", "shared"),
+    [(0.0, {}, (True, False), True), (0.0, {}, (False, False), False), (0.7, {}, (True, False), False),
+     (0.7, {}, (True, True), True), (0.0, {"cacheable": False}, (True, False), False),
+     (0.0, {"lesson": {"temperature": "only 1 is taken"}}, (True, False), False)],
+)  # fmt: skip
 def test_greedy_replies_are_shared_between_runs_and_others_are_private(
-    store: ReplyStore, temperature: float, more: dict[str, object], use_cache: bool, cache_all: bool, shared: bool
+    store: ReplyStore, temperature: float, more: dict[str, object], options: tuple[bool, bool], shared: bool
 ) -> None:
     for name in ("first", "second"):
-        llm, stores = Counting(temperature), ReplyStores(store, name, use_cache, cache_all)
+        llm, stores = Counting(temperature), ReplyStores(store, name, *options)
         vars(llm).update(more)
         replayed = name == "second" and shared
         assert ask(stores.of_episode(llm, "e", "s", 0), request()) == [("reply 1", replayed)]
@@ -292,7 +281,7 @@ def test_a_flawed_reply_serves_its_own_episode_alone(store: ReplyStore, finish: 
     assert replayed == [False, False, True, True, False]
 
 
-def said(role: str = "assistant", **more: object) -> Request:
+def message(role: str = "assistant", **more: object) -> Request:
     return Request((Message(role, "hi", **more),))  # type: ignore[arg-type]
 
 
@@ -308,10 +297,10 @@ DIFFERENT = [
     *[request(stop=stop) for stop in (("\n",), ("\n", "a"), ("\na",))],
     *[request(tools=(tool,)) for tool in TOOLS],
     request(tools=(TOOL,), tool_choice="required"),
-    *[said(role) for role in ("system", "assistant")],
-    *[said(tool_calls=(call,)) for call in (*CALLS, dataclasses.replace(CALL, extra={"signature": "a"}))],
-    *[said(reasoning="hm"), said(extra={"items": [1]}), said(extra={"items": [2]})],
-    *[said("tool", call_id="1"), said("tool", call_id="2"), said("tool", call_id="1", name="find")],
+    *[message(role) for role in ("system", "assistant")],
+    *[message(tool_calls=(call,)) for call in (*CALLS, dataclasses.replace(CALL, extra={"signature": "a"}))],
+    *[message(reasoning="hm"), message(extra={"items": [1]}), message(extra={"items": [2]})],
+    *[message("tool", call_id="1"), message("tool", call_id="2"), message("tool", call_id="1", name="find")],
 ]
 
 
@@ -325,15 +314,9 @@ def test_all_that_decides_a_reply_is_in_its_key(store: ReplyStore) -> None:
 
 @pytest.mark.parametrize(
     ("other", "greedy", "drawn"),
-    [
-        ({}, True, True),
-        ({"run": "q"}, True, False),
-        ({"episode": "f"}, True, False),
-        ({"scope": "t"}, True, False),
-        ({"epoch": 1}, False, False),
-        ({"name": "openai/b"}, False, False),
-    ],
-)
+    [({}, True, True), ({"run": "q"}, True, False), ({"episode": "f"}, True, False), ({"scope": "t"}, True, False),
+     ({"epoch": 1}, False, False), ({"name": "openai/b"}, False, False)],
+)  # fmt: skip
 def test_who_finds_a_reply_of_another(path: Path, other: dict[str, str | int], greedy: bool, drawn: bool) -> None:
     def is_replayed(
         temperature: float, run: str = "r", episode: str = "e", scope: str = "s", epoch: int = 0, **more: str
