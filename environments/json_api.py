@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import HttpUrl, TypeAdapter, ValidationError
 
@@ -33,34 +33,19 @@ LONGEST_PAUSE = 60
 _FAILURES = (429, 500, 502, 503, 504)
 
 
-class ApiSettings(NamedTuple):
-    """How a server is asked.
-
-    Attributes:
-        cache: The file that keeps answers; absent: one in the user's cache folder.
-        requests_per_second: The most requests, over all sessions together.
-        timeout: Seconds for which a server may stay silent, and four times which an answer may last.
-        retries: How often a request is repeated.
-        user_agent: How requests name their sender.
-        api_key_env: The environment variable whose value is sent as the header `Authorization`.
-    """
-
-    cache: str | None = None
-    requests_per_second: float = 5.0
-    timeout: float = 30.0
-    retries: int = 4
-    user_agent: str = USER_AGENT
-    api_key_env: str | None = None
-
-
 class JsonApi:
     """One server, asked by any number of threads.
 
     Args:
         name: The environment, whose extra has the libraries.
         address: Where the API is, without a query.
-        settings: How it is asked.
         is_answer: Whether an object is an answer, and not an error that the server reports as one: it is kept.
+        cache: The file that keeps answers; absent: one in the user's cache folder.
+        requests_per_second: The most requests, over all sessions together.
+        timeout: Seconds for which a server may stay silent, and four times which an answer may last.
+        retries: How often a request is repeated.
+        user_agent: How requests name their sender.
+        api_key_env: The environment variable whose value is sent as the header `Authorization`.
 
     Attributes:
         version: Hash of the address; what the server says may change under it, and the answers that are kept do not.
@@ -70,18 +55,30 @@ class JsonApi:
     """
 
     def __init__(
-        self, name: str, address: str, settings: ApiSettings, is_answer: Callable[[dict[str, Any]], bool]
+        self,
+        name: str,
+        address: str,
+        is_answer: Callable[[dict[str, Any]], bool],
+        cache: str | None = None,
+        requests_per_second: float = 5.0,
+        timeout: float = 30.0,
+        retries: int = 4,
+        user_agent: str = USER_AGENT,
+        api_key_env: str | None = None,
     ) -> None:
-        self._arguments = name, address, settings, is_answer
-        self.address, self._name, self._settings = _checked_address(name, address), name, settings
-        if not settings.requests_per_second > 0 or not 0 < settings.timeout <= 3600 or not 0 <= settings.retries <= 20:
-            limits = "requests_per_second must be above 0, timeout at most 3600 seconds and above 0, retries 0 to 20"
-            raise UserError(f"{name}: {limits}")
-        if not (settings.user_agent.isascii() and settings.user_agent.isprintable() and settings.user_agent.strip()):
+        limits = requests_per_second, timeout, retries
+        self._arguments = name, address, is_answer, cache, *limits, user_agent, api_key_env
+        self.address, self._name, self._key_name = _checked_address(name, address), name, api_key_env
+        self._timeout, self._retries = timeout, retries
+        if not requests_per_second > 0 or not 0 < timeout <= 3600 or not 0 <= retries <= 20:
+            wanted = "requests_per_second must be above 0, timeout at most 3600 seconds and above 0, retries 0 to 20"
+            raise UserError(f"{name}: {wanted}")
+        if not (user_agent.isascii() and user_agent.isprintable() and user_agent.strip()):
             raise UserError(f"{name}: user_agent must be printable ASCII")
         self._key()
-        cache = user_path(settings.cache) if settings.cache else cache_folder() / name / "answers.sqlite"
-        self._session = _session(name, cache, settings, is_answer)
+        file = user_path(cache) if cache else cache_folder() / name / "answers.sqlite"
+        self._session = _session(name, file, is_answer, *limits)
+        self._session.headers["User-Agent"] = user_agent
         self.version = short_hash(f"live {self.address}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
@@ -112,10 +109,10 @@ class JsonApi:
     def _ask(self, method: str, path: str, **request: Any) -> dict[str, Any]:
         import requests
 
-        settings, key = self._settings, self._key()
+        key = self._key()
         url = f"{self.address}/{path}" if path else self.address
         headers = {"Authorization": key} if key else {}
-        timeout = (min(10.0, settings.timeout), settings.timeout)
+        timeout = (min(10.0, self._timeout), self._timeout)
         try:
             response = self._session.request(
                 method, url, timeout=timeout, allow_redirects=False, headers=headers, **request
@@ -123,10 +120,10 @@ class JsonApi:
         except requests.RequestException as error:
             is_silent = isinstance(error, requests.Timeout) or "timed out" in str(error)
             why = "was silent for too long" if is_silent else f"cannot be reached, or broke off: {error}"
-            raise self.failure(path, f"{why[:300]} ({settings.retries} retries)") from None
+            raise self.failure(path, f"{why[:300]} ({self._retries} retries)") from None
         status, answer = response.status_code, _object(response)
         if status in _FAILURES:
-            raise self.failure(path, f"answered {status} after {settings.retries} retries")
+            raise self.failure(path, f"answered {status} after {self._retries} retries")
         if status in (401, 403):
             raise self.failure(path, f"answered {status}: check the key (api_key_env)")
         if answer is None:
@@ -136,7 +133,7 @@ class JsonApi:
 
     def _key(self) -> str | None:
         """The key, read when it is needed: it is in no attribute, pickle or message."""
-        name = self._settings.api_key_env
+        name = self._key_name
         if name is None:
             return None
         key = os.environ.get(name, "").strip()
@@ -145,13 +142,15 @@ class JsonApi:
         return key
 
 
-def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[[dict[str, Any]], bool]) -> Any:
+def _session(
+    name: str, cache: Path, is_answer: Callable[[dict[str, Any]], bool], per_second: float, timeout: float, retries: int
+) -> Any:
     from http.cookiejar import DefaultCookiePolicy
 
     try:
         from requests_cache import CachedSession
 
-        adapter = _adapter(settings)
+        adapter = _adapter(per_second, timeout, retries)
     except ImportError as error:
         raise MissingExtra(str(error.name).replace("_", "-"), name, f"A live {name}") from None
     try:
@@ -170,13 +169,12 @@ def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[
     except Exception as error:  # noqa: BLE001  also sqlite3's, and what the library raises for a file that is damaged
         raise UserError(f"{name}: answers cannot be kept in {cache}: {error}") from None
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # threads share the session: no state in it
-    session.headers["User-Agent"] = settings.user_agent
     session.mount("http://", adapter)
     session.mount("https://", adapter)
     return session
 
 
-def _adapter(settings: ApiSettings) -> Any:
+def _adapter(per_second: float, timeout: float, retries: int) -> Any:
     """The transport: urllib3's retries within the rate limit, and a bound on what is read."""
     import requests
     from requests_ratelimiter import LimiterAdapter
@@ -189,7 +187,7 @@ def _adapter(settings: ApiSettings) -> Any:
     class BoundedAdapter(LimiterAdapter):  # type: ignore[misc]  # its library is not there when types are checked
         def send(self, request: Any, **kwargs: Any) -> requests.Response:
             response: requests.Response = super().send(request, **{**kwargs, "stream": True})
-            body, end = bytearray(), time.monotonic() + 4 * settings.timeout
+            body, end = bytearray(), time.monotonic() + 4 * timeout
             with response:
                 for part in response.iter_content(2**16):
                     body += part
@@ -201,7 +199,7 @@ def _adapter(settings: ApiSettings) -> Any:
             return response
 
     retry = PatientRetry(
-        settings.retries,
+        retries,
         status_forcelist=_FAILURES,
         allowed_methods=None,
         backoff_factor=0.5,
@@ -209,7 +207,7 @@ def _adapter(settings: ApiSettings) -> Any:
         backoff_jitter=0.5,
         raise_on_status=False,
     )
-    return BoundedAdapter(per_second=settings.requests_per_second, max_retries=retry, pool_maxsize=64, pool_block=True)
+    return BoundedAdapter(per_second=per_second, max_retries=retry, pool_maxsize=64, pool_block=True)
 
 
 def _object(response: requests.Response) -> dict[str, Any] | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
-from r_eval.environments.json_api import USER_AGENT, ApiSettings
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
 
@@ -62,8 +61,8 @@ class AMiner(Environment):
         Raises:
             UserError: The settings do not fit each other, or the file is not one of scholars.
         """
-        settings = ApiSettings(cache, requests_per_second, timeout, retries, USER_AGENT, api_key_env)
-        self._source = _open(source, scholars, base_url, settings)
+        settings = {"cache": cache, "requests_per_second": requests_per_second, "timeout": timeout, "retries": retries}
+        self._source = _open(source, scholars, base_url, api_key_env, settings)
         self._has_profiles = source == "snapshot" and scholars is None
 
     @property
@@ -180,17 +179,17 @@ class AMiner(Environment):
 
 
 def _open(
-    source: str, scholars: str | None, base_url: str | None, settings: ApiSettings
+    source: str, scholars: str | None, base_url: str | None, api_key_env: str | None, settings: dict[str, Any]
 ) -> ScholarStore | LiveScholars:
     if source == "snapshot":
-        if base_url is not None or settings.api_key_env is not None:
+        if base_url is not None or api_key_env is not None:
             raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
         return ScholarStore.open(Path(scholars) if scholars else SNAPSHOT)
     if scholars is not None:
         raise UserError("aminer: a file of scholars goes with the source snapshot, not with live")
     from .live import PUBLIC, LiveScholars
 
-    return LiveScholars(base_url or PUBLIC, settings)
+    return LiveScholars(base_url or PUBLIC, api_key_env=api_key_env, **settings)
 
 
 def _scholar(ask: Callable[[str], Value | None], person_id: str) -> Value:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from r_eval.environments.json_api import ApiSettings, JsonApi
+from r_eval.environments.json_api import JsonApi
 
 from . import shapes
 
@@ -44,14 +44,14 @@ class LiveScholars:
 
     Args:
         base_url: Its address, to which the APIs' names are appended.
-        settings: How it is asked.
+        settings: See `json_api.JsonApi`.
 
     Raises:
         MissingExtra, UserError: A library is not installed; a setting is wrong.
     """
 
-    def __init__(self, base_url: str, settings: ApiSettings) -> None:
-        self._api = JsonApi("aminer", base_url, settings, _is_answer)
+    def __init__(self, base_url: str, **settings: Any) -> None:
+        self._api = JsonApi("aminer", base_url, _is_answer, **settings)
         self.version = self._api.version
 
     def find_persons(self, **texts: str) -> list[shapes.Person]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from r_eval.environments.json_api import USER_AGENT, ApiSettings, JsonApi
+from r_eval.environments.json_api import USER_AGENT, JsonApi
 
 from .base import LONGEST_TITLE, MOST_SIMILAR, Page, begins_ambiguous, closest, one_line, title_key
 from .html import read_page
@@ -30,7 +30,7 @@ class LiveWiki:
     Args:
         language: The Wikipedia of this language, by the code in its address; absent: "en".
         api_url: The `api.php` of another MediaWiki, instead.
-        cache, requests_per_second, user_agent: See `json_api.ApiSettings`.
+        cache, requests_per_second, user_agent: See `json_api.JsonApi`.
 
     Raises:
         ValueError, UserError: A setting does not fit.
@@ -49,10 +49,8 @@ class LiveWiki:
             raise ValueError("language chooses a Wikipedia and api_url another wiki: give one of them")
         if not _LANGUAGE.fullmatch(language or "en"):
             raise ValueError(f"language: '{language}' is not a code in Wikipedia's addresses, such as en or zh-yue")
-        settings = ApiSettings(cache, requests_per_second, user_agent=user_agent)
-        self._api = JsonApi(
-            "wiki", api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php", settings, _is_answer
-        )
+        address = api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php"
+        self._api = JsonApi("wiki", address, _is_answer, cache, requests_per_second, user_agent=user_agent)
         self.version = self._api.version
 
     def find(self, title: str) -> Page | None:

@@ -98,17 +98,6 @@ class TestEmbeddedAMiner(EnvironmentContract):
 # The same environments from elsewhere
 
 
-class TestSnapshotOfAWiki(EnvironmentContract):
-    calls = WIKI_CALLS
-    nothing = WIKI_NOTHING
-    kinds = ["page"]
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def environment(cls, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-        return wikis.snapshot(tmp_path_factory.mktemp("snapshot"))
-
-
 class TestZimFile(EnvironmentContract):
     calls = WIKI_CALLS
     nothing = WIKI_NOTHING

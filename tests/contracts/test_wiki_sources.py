@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
@@ -130,15 +128,6 @@ def test_hostile_titles_open_nothing(wiki: Wiki, refuse: Refuse, asked: str) -> 
     assert message.startswith("Could not find [")
     assert len(message.encode("utf-8")) < 2000
     assert "Search for a page first" in refuse(wiki.Lookup, "a")
-
-
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(asked=st.text(st.characters(categories=["L", "N", "P", "S", "Z", "Cc", "Cs"]), max_size=40))
-@example(asked="wikipedia:Kenya:")
-@example(asked="[[w:c:Kenya]]")
-@example(asked="::::")
-def test_any_text_is_answered(shared: Wiki, asked: str) -> None:
-    assert said(shared.open().Search, asked).encode("utf-8")
 
 
 # Lookup

@@ -89,9 +89,6 @@ def assert_same(direct: AMiner, live: AMiner, api: str, *arguments: Any) -> None
     assert observed(live, api, *arguments) == observed(direct, api, *arguments)
 
 
-# Through a server
-
-
 def test_scholars_and_publications_are_the_same_through_http(direct: AMiner, live: AMiner) -> None:
     for person in direct.records("person")[::40]:
         for api in set(APIS) - {"getPublication"}:
@@ -114,9 +111,6 @@ def test_all_publications_come_although_the_protocol_gives_pages() -> None:
     assert [request.query["offset"] for request in server.requests] == ["0", "10", "100", "130"]
 
 
-# The requests and answers of AMiner's own server
-
-
 def test_a_hit_of_aminers_own_is_read_into_our_shape() -> None:
     interests = [{"t": f"i{n}", "n": n} for n in range(15)]
     hit = {"id": "x", "name": "A\x1b[31mda", "ncitation": 3, "npubs": "2", "contact": {"affiliation": "Acme"}}
@@ -135,9 +129,6 @@ def test_free_text_about_education_and_work_is_kept_as_it_is() -> None:
     assert info.education_experience == degrees
     assert info.work_experience == [Employment("", "Runs a lab", 0, 0)]
     assert (info.organization, info.email) == ("", "")
-
-
-# Failures
 
 
 @pytest.mark.parametrize(
@@ -229,9 +220,6 @@ def test_an_answer_without_end_is_a_failure(encoding: str | None, monkeypatch: p
 
     with asking(answer) as (aminer, _), pytest.raises(EnvironmentFailure, match="more than 1 MiB"):
         aminer.searchPerson("Ada")
-
-
-# Key, cache and settings
 
 
 def test_the_key_is_sent_and_neither_said_nor_kept(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:

@@ -98,14 +98,6 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_the_tools_are_the_query_apis(shop: Any) -> None:
-    assert list(shop.specs()) == ["find", "last_seen", "pid", "secret", "slow"]
-    stub = shop.specs()["find"].stub()
-    assert stub.startswith("def find(name: str, limit: int = 2, kind: str | None = None) -> list[Item]:")
-    assert "name: A part of the name." in stub
-    assert shop.description == "Things to buy."
-
-
 def test_tools_are_chosen_and_the_version_follows_the_choice(command: str, shop: Any) -> None:
     settings = {"tools": "find, last*", "description": "A shop.", "timeout": 20}
     versions = [shop.version]

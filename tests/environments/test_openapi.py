@@ -165,9 +165,6 @@ def test_every_operation_is_a_query_api(library: OpenAPI) -> None:
     ]
 
 
-# Requests
-
-
 @pytest.mark.parametrize(
     ("api", "arguments"),
     [
@@ -223,9 +220,6 @@ def test_keys_are_sent_are_no_arguments_and_are_struck_out_of_answers(
     value = asyncio.run(Session(environment, sandbox).call(api, arguments)).value
     assert server.received[0]["headers"]["X-Api-Key"] == key
     assert value.get("key", value.get("headers", {}).get("X-Api-Key")) == seen
-
-
-# Answers
 
 
 @pytest.mark.parametrize(
@@ -293,9 +287,6 @@ def test_cookies_are_an_episodes_own(library: OpenAPI, sandbox: Sandbox) -> None
 
     asyncio.run(one.call("special", {"what": "cookie"}))
     assert (cookies(one), cookies(two)) == ("sid=one", None)
-
-
-# What cannot be opened
 
 
 @pytest.mark.parametrize(

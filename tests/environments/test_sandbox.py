@@ -59,9 +59,6 @@ def cause(result: ProgramResult) -> str:
     return result.error.cause if result.error else ""
 
 
-# Answers
-
-
 @pytest.mark.parametrize(
     ("code", "answer"),
     [
@@ -111,27 +108,6 @@ def test_an_answer_as_text(value: Any, text: str) -> None:
     assert answer_text(value) == text
 
 
-# Values
-
-
-SHARED = "x = (1,)\nfor i in range(60): x = (x, x)\n"
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        "answer = x",
-        "answer = {x: 1}",
-        "give({x: 1})",
-        "give(value=x)",
-    ],
-)
-def test_a_value_that_holds_another_twice_many_times_does_not_hold_the_process_up(brief: Sandbox, end: str) -> None:
-    started = time.monotonic()
-    assert cause(run(brief, SHARED + end)) in ("time", "memory")
-    assert time.monotonic() - started < 10 * slowness()
-
-
 @pytest.mark.parametrize(
     ("code", "line"),
     [
@@ -144,9 +120,6 @@ def test_the_line_that_failed_is_the_programs_own(brief: Sandbox, code: str, lin
     error = run(brief, code).error
     assert error is not None
     assert error.line == line
-
-
-# Errors
 
 
 @pytest.mark.parametrize(
@@ -176,9 +149,6 @@ def test_a_failure_of_the_environment_ends_the_program(brief: Sandbox) -> None:
         run(brief, "while True:\n    try:\n        fail()\n    except Exception:\n        pass")
 
 
-# Programs of ill will
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -194,9 +164,6 @@ def test_no_more_calls_are_made_than_allowed(brief: Sandbox, code: str) -> None:
     assert len(steps) == 50
 
 
-# Determinism
-
-
 def test_neither_time_nor_chance_enters_a_program() -> None:
     code = """
 import datetime, random, time
@@ -210,9 +177,6 @@ answer += [str(datetime.datetime.now()), str(datetime.date.today()), hash('a'), 
         time.sleep(0.01)
     assert found[0].error is None
     assert all(result == found[0] for result in found)
-
-
-# Many programs
 
 
 class Hanging(Echo):
@@ -242,8 +206,6 @@ def test_programs_whose_calls_hang_hold_up_no_other() -> None:
     assert answers == [str(n) for n in range(6)]
     assert seconds < 3 * slowness()
 
-
-# The process
 
 SCRIPT = """
 import asyncio, sys

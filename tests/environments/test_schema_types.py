@@ -183,9 +183,6 @@ def call(sandbox: Sandbox) -> Any:
     return called
 
 
-# What comes back
-
-
 @pytest.mark.parametrize(
     ("api", "arguments", "value"),
     [
@@ -218,9 +215,6 @@ def test_every_kind_of_type_is_taken_and_given_back_as_data(
 ) -> None:
     result = call(api, **arguments)
     assert (result.error, result.value) == (None, value)
-
-
-# What a model is shown
 
 
 @pytest.mark.parametrize(
@@ -291,9 +285,6 @@ def test_the_format_of_a_text_is_shown_wherever_its_type_is(visits: ApiSpec, for
         visits.check({"day": {}})
 
 
-# What is wrong
-
-
 @pytest.mark.parametrize(
     ("api", "arguments", "expected"),
     [
@@ -316,9 +307,6 @@ def test_a_complaint_says_which_argument_and_what_was_expected(
     message = complaint(api, **arguments)
     assert expected in message
     assert len(message) < 500
-
-
-# Names and order
 
 
 class People(Things):

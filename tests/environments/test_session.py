@@ -139,9 +139,6 @@ def opened(sandbox: Sandbox) -> Opened:
     return Opened(sandbox)
 
 
-# What comes back
-
-
 @pytest.mark.parametrize(
     ("value", "observation"),
     [
@@ -182,9 +179,6 @@ def test_what_is_wrong_with_a_call_is_an_observation(
     assert len(result.observation) < 500
 
 
-# What is raised
-
-
 @pytest.mark.parametrize(
     ("api", "expected"),
     [
@@ -201,9 +195,6 @@ def test_an_environment_that_fails_is_raised_and_recorded(opened: Opened, api: s
     assert expected in (opened.steps[0].observation or "")
 
 
-# State
-
-
 def test_sessions_of_one_environment_do_not_see_each_other(sandbox: Sandbox) -> None:
     store = Store()
     one, two = Opened(sandbox, store), Opened(sandbox, store)
@@ -211,9 +202,6 @@ def test_sessions_of_one_environment_do_not_see_each_other(sandbox: Sandbox) -> 
     assert two.call("walk", "b").observation == "from the door to b"
     assert one.call("walk", to="c").observation == "from a to c"
     assert (store.place, store.visits) == ("the door", ["a", "b", "c"])
-
-
-# The record
 
 
 def test_every_call_is_recorded_as_it_was_asked_for(opened: Opened) -> None:
@@ -226,9 +214,6 @@ def test_every_call_is_recorded_as_it_was_asked_for(opened: Opened) -> None:
         ("call", "take", {"what": "egg"}, "not_found"),
     ]
     assert opened.steps[0].observation == "from the door to a"
-
-
-# Long observations
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,6 @@ def refusal(call: Any, argument: str) -> str:
     return str(caught.value)
 
 
-# The embedded pages
-
-
-# Search
-
-
 @pytest.mark.parametrize(
     ("asked", "title"),
     [
@@ -72,8 +66,6 @@ def test_what_is_not_found_comes_with_similar_titles(wiki: Wiki, asked: str, tit
     assert len(similar) <= 10
     assert title in similar[:3]
 
-
-# Lookup
 
 MANY = "\n\n".join(f"Tea number {number} is sold in Nairobi." for number in range(1, 6))
 
@@ -106,11 +98,6 @@ def test_a_misspelt_keyword_finds_what_is_similar_and_says_so(reading: Wiki, key
 def test_what_no_paragraph_contains_gives_no_results(reading: Wiki, keyword: str) -> None:
     assert refusal(reading.Lookup, keyword).startswith("No results")
 
-
-# Records
-
-
-# The file
 
 PAGE = {"title": "Kenya", "text": "Kenya is a country.\n\nIts capital is Nairobi."}
 

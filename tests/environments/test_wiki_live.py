@@ -99,9 +99,6 @@ def test_only_an_article_is_opened(page: dict[str, Any]) -> None:
         wiki.Search("Kenia")
 
 
-# Settings
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

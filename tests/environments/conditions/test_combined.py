@@ -25,9 +25,6 @@ from tests.environments.conditions.shelves import Shelves
 SEEDS = Seeds(0, "q1", 0)
 
 
-# By name
-
-
 @pytest.mark.parametrize(
     ("kinds", "settings", "message"),
     [
@@ -44,9 +41,6 @@ SEEDS = Seeds(0, "q1", 0)
 def test_what_makes_no_sense_is_refused(kinds: list[str], settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
         combine("x", kinds, settings)
-
-
-# An environment around another one
 
 
 class Rich(Shelves):
@@ -88,9 +82,6 @@ def test_every_part_of_an_environment_is_passed_on() -> None:
         "copies_state",
     }
     assert public <= set(vars(Wrapped))
-
-
-# Nested
 
 
 class Articles(Environment):
@@ -180,8 +171,6 @@ def test_no_text_says_the_old_value_wherever_the_condition_stands(order: list[st
     texts = [environment.description, *(json.dumps(spec.json_schema()) for spec in environment.specs().values())]
     assert not any("Łódź" in text or "\\u0141" in text or "Danube" in text for text in texts)
 
-
-# Gold answers
 
 GOLD = "Zanzibar"
 

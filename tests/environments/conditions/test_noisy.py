@@ -82,9 +82,6 @@ def test_an_environment_without_a_search_is_refused() -> None:
         Noisy().question(QUESTION, Shelves())
 
 
-# What is no noise
-
-
 @pytest.mark.parametrize(
     ("key", "text", "is_excluded"),
     [
@@ -105,8 +102,6 @@ def test_a_passage_that_contains_an_answer_or_evidence_is_no_noise(key: str, tex
     assert "1803" not in str(data).replace("m3", "")
     assert screen.excludes(key, text) is is_excluded
 
-
-# Documents that come with the question
 
 TITLES = {"English": "The beams of {} are of grovane wood.", "Chinese": "{}的梁是用霜丝木做的。"}
 

@@ -43,9 +43,6 @@ def test_every_chunk_has_its_place_in_its_document_and_another_id_or_text_makes_
     assert len({chunks_of(tmp_path, SourceDocument(*pair)).digest for pair in pairs}) == 3
 
 
-# Cache folders
-
-
 class Building:
     """Writes a folder of one file and counts how often."""
 

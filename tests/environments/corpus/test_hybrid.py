@@ -40,8 +40,6 @@ def chunks(retriever: Retriever, query: str, k: int) -> list[int]:
     return [hit.chunk for hit in retriever.search(query, k)]
 
 
-# Fusion
-
 rankings = st.lists(st.integers(0, 30), unique=True, max_size=20)
 
 
@@ -60,9 +58,6 @@ def test_the_ranking_is_that_of_the_published_formula(sparse: list[int], dense: 
     drawn = chunks(Hybrid(Known(*sparse), Known(*dense), sample=True), f"query {k}", k)
     assert drawn == [chunk for chunk in expected if chunk in drawn]
     assert len(drawn) == min(k, len(union))
-
-
-# Reranking
 
 
 @pytest.fixture(scope="module")
