@@ -76,7 +76,7 @@ def test_a_program_is_handed_the_question_and_two_addresses_and_nothing_else(
     monkeypatch.setenv("MY_SECRET", "hidden")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
     question = QUESTION.model_copy(update={"context": [Document(title="A book", text="Eggs.")]})
-    played = play(function("handed"), "", shown=[EXAMPLE], question=question)
+    played = play(function("show_input"), "", shown=[EXAMPLE], question=question)
     found = json.loads(played.answer)
     keys, variables = found["keys"], found["variables"]
     assert play(function("asynchronous"), ["café Ωmega 日本"]).answer == "café Ωmega 日本"
@@ -217,7 +217,9 @@ def _runs(process: int) -> bool:
 
 def test_what_is_asked_after_the_end_is_refused_and_not_recorded(play: Play, tmp_path: Path) -> None:
     target = tmp_path / "late.txt"
-    played = play(function("calls_later"), "x", question=QUESTION.model_copy(update={"question": f"write to {target}"}))
+    played = play(
+        function("call_after_end"), "x", question=QUESTION.model_copy(update={"question": f"write to {target}"})
+    )
     assert (played.answer, played.thoughts) == ("done", [])
     deadline = time.monotonic() + 10
     while not (target.exists() and target.read_text(encoding="utf-8")) and time.monotonic() < deadline:
