@@ -76,17 +76,8 @@ ODD: tuple[Any, ...] = (
     "x" * 5000,
 )
 PIECES = (
-    b"\0",
-    b"\xff\xfe",
-    b"\xed\xa0\x80",
-    b"{",
-    b"[" * 3000,
-    b'"',
-    b"\n",
-    b": ",
-    b"&a *a",
-    b"!!python/object:os",
-    b"9" * 5000,
+    *(b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"{", b"[" * 3000, b'"', b"\n", b": ", b"&a *a"),
+    *(b"!!python/object:os", b"9" * 5000),
 )
 CALLS = (
     *(
@@ -99,16 +90,8 @@ CALLS = (
         "答案：",
         "<think>",
     ),
-    *(
-        '{"name": "Search", "arguments": {"entity": "Kenya"}}',
-        "Action Input: ",
-        "answer = 1\n",
-        "(",
-        "]",
-        '"',
-        "\\",
-        "\n",
-    ),
+    *('{"name": "Search", "arguments": {"entity": "Kenya"}}', "Action Input: ", "answer = 1\n"),
+    *("(", "]", '"', "\\", "\n"),
 )
 Make = Callable[[random.Random, Path], Path]
 Read = Callable[[Path], object]

@@ -62,7 +62,7 @@ def answer(
 ) -> str:
     """Function calling, with demonstrations as text."""
     client = Client(base_url, api_key, mcp_url)
-    examples = "\n".join(f"Question: {shown['question']}\nAnswer: {shown['answer']}" for shown in demonstrations)
+    examples = "\n".join(f"Question: {shot['question']}\nAnswer: {shot['answer']}" for shot in demonstrations)
     messages = [
         {"role": "system", "content": f"{domain}\n{instruction}\n{examples}"},
         {"role": "user", "content": question},
@@ -90,8 +90,8 @@ async def asynchronous(question: str, base_url: str, api_key: str, mcp_url: str)
     return str((await asyncio.to_thread(client.chat, question))["content"])
 
 
-def handed(**episode: Any) -> str:
-    """All that the program is handed."""
+def show_input(**episode: Any) -> str:
+    """The input, variables and folder of the program."""
     sent = {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}  # Python's own
     return json.dumps({"keys": episode, "variables": sent, "folder": os.listdir("."), "at": str(Path.cwd())})  # noqa: PTH208
 
@@ -121,7 +121,7 @@ def looks_until_refused(question: str, base_url: str, api_key: str, mcp_url: str
 
 
 def stubborn(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """Takes no refusal for an answer."""
+    """Ignores every refusal."""
     client = Client(base_url, api_key, mcp_url)
     while True:
         client.chat(question)
@@ -146,7 +146,7 @@ def forks(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
     return " ".join(str(child.pid) for child in children)
 
 
-def calls_later(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+def call_after_end(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
     """Leaves a process behind that asks once the episode is over, and writes what it was answered."""
     target = question.partition("write to ")[2]
     if os.fork():
@@ -154,10 +154,10 @@ def calls_later(question: str, base_url: str, api_key: str, mcp_url: str) -> str
     os.setsid()
     time.sleep(2)
     try:
-        said = json.dumps(Client(base_url, api_key, mcp_url).chat("late"))
+        reply = json.dumps(Client(base_url, api_key, mcp_url).chat("late"))
     except OSError as error:
-        said = str(error)
-    Path(target).write_text(said, encoding="utf-8")
+        reply = str(error)
+    Path(target).write_text(reply, encoding="utf-8")
     os._exit(0)
 
 
@@ -192,7 +192,7 @@ def side_by_side(question: str, base_url: str, api_key: str, mcp_url: str) -> st
         return " ".join([*found, str(len([look.result() for look in looks]))])
 
 
-def told(base_url: str, api_key: str, mcp_url: str, **episode: Any) -> str:
-    """All that the program can know before it asks."""
+def show_knowledge(base_url: str, api_key: str, mcp_url: str, **episode: Any) -> str:
+    """The input of the program and the tools that it can call."""
     tools = Client(base_url, api_key, mcp_url).mcp("tools/list")["tools"]
     return json.dumps([episode, tools], ensure_ascii=False)

@@ -123,7 +123,7 @@ def in_every_notation(request: Request) -> Reply | str:
     return Reply("I look.", (call,), "tool_calls", Tokens(prompt=10, completion=5))
 
 
-def _told(request: Request) -> str:
+def _repeat_prompt(request: Request) -> str:
     return "\n".join(f"{message.role}: {message.content}" for message in request.messages)[:100_000]
 
 
@@ -182,7 +182,7 @@ class WorkflowContract:
         ]
 
     def test_the_llm_is_shown_the_task_and_nothing_of_the_gold(self) -> None:
-        for speak in (self.speak, _told):
+        for speak in (self.speak, _repeat_prompt):
             llm = self._llm(speak=speak)
             episode = self._played(llm)
             needed = (QUESTION.question, "Answer in one word.", DEMONSTRATION.question)

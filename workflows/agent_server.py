@@ -153,8 +153,9 @@ class AgentEpisode:
             async with self._lock:
                 if self._is_over or self._stopped.done():
                     raise RequestRefused(400, "episode_over", "The episode is over.")
-                self._current = asyncio.create_task(self._attempt(work))  # it outlives a client that goes away
-                result = await self._current
+                task = asyncio.create_task(self._attempt(work))  # it outlives a client that goes away
+                self._current = task
+                result = await task
         finally:
             self._waiting -= 1
         if isinstance(result, RequestRefused):

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import answer_text
@@ -198,7 +199,7 @@ class _Search:
         depth = node.depth + (1 if reply.text.strip() or call is None else 0) + (2 if call else 0)
         child = Node(node.messages, node.state, depth, node.turns + 1, node.n_successes)
         if call is None:
-            attempt = {"thought": cut(reply.text, ATTEMPT_CHARACTERS)}
+            attempt: dict[str, Any] = {"thought": cut(reply.text, ATTEMPT_CHARACTERS)}
             child.messages += (reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
         else:
             output = await self._carry_out(call, child)

@@ -65,57 +65,39 @@ def test_the_oracle_answers_with_the_gold_programs_answer_and_asks_no_llm() -> N
     assert (episode.answer, episode.outcome.kind, llm.requests) == ("Qwyxanthium", "finished", [])
 
 
-@pytest.mark.parametrize("cause", ["connection", "timeout", "rate_limit", "server", "request", "key", "reply"])
+@pytest.mark.parametrize(
+    ("cause", "kind"), [("connection", "llm_failure"), ("key", "llm_failure"), ("context", "exhausted")]
+)
 @pytest.mark.parametrize("name", ASKING)
-def test_an_llm_that_fails_is_an_llm_failure(name: str, cause: str) -> None:
+def test_an_error_of_the_llm_is_the_outcome(name: str, cause: str, kind: str) -> None:
     def fail(request: Request) -> str:
         error = LLMError(cause, "it went wrong")
         error.retries = 3
         raise error
 
     episode = played(WORKFLOWS[name], Talker(fail), Pantry(), Limits())
-    assert (episode.outcome.kind, episode.outcome.cause) == ("llm_failure", cause)
+    assert (episode.outcome.kind, episode.outcome.cause, episode.usage.retries) == (kind, cause, 3)
     assert "it went wrong" in episode.outcome.detail
-    assert episode.usage.retries == 3
-
-
-@pytest.mark.parametrize("name", ASKING)
-def test_a_request_that_is_too_long_is_the_systems_own_end(name: str) -> None:
-    def too_long(request: Request) -> str:
-        raise LLMError("context", "the request exceeds the context")
-
-    episode = played(WORKFLOWS[name], Talker(too_long), Pantry(), Limits())
-    assert (episode.outcome.kind, episode.outcome.cause) == ("exhausted", "context")
 
 
 # Whatever an LLM answers
 
 
-def repeating(request: Request) -> str:
-    return "\n".join(f"{message.role}: {message.content}" for message in request.messages)[:LONG]
-
-
 LONG = 100_000
 ANSWERS: dict[str, Callable[[Request], Reply | str]] = {
     "nothing": lambda request: "",
-    "spaces": lambda request: " \n\t ",
     "noise": lambda request: "#@! ¿ \0 \x1b[2J )]}>'\" ```` \\ $name %s {0} 〈〉",
     "half a pair": lambda request: 'Action: find_dish(name="\\ud800") \ud800 Finish["\\ud800"]',
-    "the prompt": repeating,
+    "the prompt": lambda request: "\n".join(f"{m.role}: {m.content}" for m in request.messages)[:LONG],
     "one call for ever": in_every_notation,
     "an unknown call": lambda request: 'Action: look(at="x")\n<tool_call>{"name": "look", "arguments": {}}</tool_call>',
     "a wrong call": lambda request: 'Action: find_dish(x="y")\n<tool_call>{"name": "find_dish"}</tool_call>',
-    "a call that cannot be read": lambda request: "Action: \n<tool_call>find the dish</tool_call>",
+    "an unreadable call": lambda request: "Action: \n<tool_call>find the dish</tool_call>",
     "long text": lambda request: "word " * (LONG // 5),
-    "one long word": lambda request: "a" * LONG,
-    "brackets": lambda request: "[" * LONG,
     "an action of brackets": lambda request: "Action 1: find_dish(" + "[" * LONG,
     "a program of brackets": lambda request: "```python\nanswer = " + "(" * LONG + "\n```",
-    "a call of brackets": lambda request: '<tool_call>{"name": "find_dish", "arguments": {"name": ' + "[" * LONG,
     "deep arguments": lambda request: '{"name": "find_dish", "arguments": {"name": ' + "[" * 400 + "]" * 400 + "}}",
-    "braces and quotes": lambda request: "{'\"" * (LONG // 3),
     "fences": lambda request: "```python\n" * (LONG // 10),
-    "lines": lambda request: "\n" * LONG,
     "actions": lambda request: "Action: " * (LONG // 8),
     "observations": lambda request: "\nObservation 1: x" * (LONG // 17),
 }
@@ -164,51 +146,44 @@ class Sound(Workflow):
         return finished(reply.text.strip()[:100], "text")
 
 
+async def run_sound(question: TaskInput, session: Any, llm: Any, limits: Limits) -> WorkflowResult:
+    return await Sound().run(question, session, llm, limits)
+
+
 class Swallowing(Sound):
-    async def run(
-        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
-    ) -> WorkflowResult:
+    async def run(self, *arguments: Any) -> WorkflowResult:
         try:
-            return await super().run(question, session, llm, limits)
+            return await run_sound(*arguments)
         except Exception:
             return finished("", "text")
 
 
 class Fragile(Sound):
-    async def run(
-        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
-    ) -> WorkflowResult:
-        ending = await super().run(question, session, llm, limits)
-        return finished(ending.answer.splitlines()[0], "text")
+    async def run(self, *arguments: Any) -> WorkflowResult:
+        return finished((await run_sound(*arguments)).answer.splitlines()[0], "text")
 
 
 class Random(Sound):
-    async def run(
-        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
-    ) -> WorkflowResult:
+    async def run(self, question: TaskInput, session: Any, *others: Any) -> WorkflowResult:
         await session.call("find_dish", {"name": str(random.random())})
-        return await super().run(question, session, llm, limits)
+        return await run_sound(question, session, *others)
 
 
 class Around(Sound):
-    async def run(self, question: TaskInput, session: Any, llm: LLMProtocol, limits: Limits) -> WorkflowResult:
+    async def run(self, question: TaskInput, session: Any, *others: Any) -> WorkflowResult:
         session._environment.find_dish("o")
-        return await super().run(question, session, llm, limits)
+        return await run_sound(question, session, *others)
 
 
 class Unrecorded(Sound):
-    async def run(self, question: TaskInput, session: SessionProtocol, llm: Any, limits: Limits) -> WorkflowResult:
-        ending = await super().run(question, session, llm, limits)
+    async def run(self, question: TaskInput, session: Any, llm: Any, limits: Limits) -> WorkflowResult:
         await llm._llm.generate(Request((Message("user", "And?"),)))
-        return ending
+        return await run_sound(question, session, llm, limits)
 
 
 class Showless(Sound):
-    async def run(
-        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
-    ) -> WorkflowResult:
-        bare = TaskInput(question.text)
-        return await super().run(bare, session, llm, limits)
+    async def run(self, question: TaskInput, *others: Any) -> WorkflowResult:
+        return await run_sound(TaskInput(question.text), *others)
 
 
 class Forgetful(Sound):

@@ -76,7 +76,7 @@ def test_a_program_is_handed_the_question_and_two_addresses_and_nothing_else(
     monkeypatch.setenv("MY_SECRET", "hidden")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
     question = QUESTION.model_copy(update={"context": [Document(title="A book", text="Eggs.")]})
-    played = play(function("handed"), "", shown=[EXAMPLE], question=question)
+    played = play(function("show_input"), "", shown=[EXAMPLE], question=question)
     found = json.loads(played.answer)
     keys, variables = found["keys"], found["variables"]
     assert play(function("asynchronous"), ["café Ωmega 日本"]).answer == "café Ωmega 日本"
@@ -158,38 +158,43 @@ def test_calls_of_query_apis_are_bounded_by_the_steps(play: Play) -> None:
     assert (played.answer, played.outcome, len(played.calls)) == ("16", ("exhausted", "steps"), 16)
 
 
-def test_a_program_that_takes_no_refusal_is_ended(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("r_eval.workflows.agent_server.GRACE_SECONDS", 0.5)
-    played = play(function("stubborn"), "go on", steps=2)
-    assert (played.answer, played.outcome, len(played.thoughts)) == ("", ("tool_misuse", "steps"), 2)
-
-
 def test_an_invalid_request_costs_a_step(play: Play) -> None:
     played = play(function("mistaken"), "", steps=4)
     assert (played.answer, played.outcome) == ("5 limit_reached", ("exhausted", "steps"))
     assert (len(played.notes), played.thoughts) == (4, [])
 
 
-def test_a_program_that_hangs_meets_the_limit_on_seconds(play: Play) -> None:
-    assert play(function("hangs"), "", seconds=1.0).outcome == ("exhausted", "seconds")
+def fail(request: Request) -> Reply:
+    raise LLMError("connection", "the server is down")
 
 
-def test_a_failed_llm_is_no_fault_of_the_program(play: Play) -> None:
-    def down(request: Request) -> Reply:
-        raise LLMError("connection", "the server is down")
-
-    assert play(function("until_refused"), down).outcome == ("llm_failure", "connection")
+@pytest.mark.parametrize(
+    ("name", "speaker", "limits", "outcome", "detail"),
+    [
+        ("stubborn", "go on", {"steps": 2}, ("tool_misuse", "steps"), "no answer within 2 LLM calls"),
+        ("hangs", "", {"seconds": 1.0}, ("exhausted", "seconds"), "more than 1 s"),
+        ("until_refused", fail, {}, ("llm_failure", "connection"), "the server is down"),
+        ("floods", "", {}, ("gave_up", "output"), "the program wrote more than 16 MB"),
+        ("dies", "hello", {}, ("gave_up", "exit_status"), signal.Signals.SIGKILL.name),
+        ("raises", "hello", {}, ("gave_up", "exit_status"), "ValueError: the agent is broken: ß"),
+    ],
+)
+def test_a_program_that_misbehaves_is_ended_with_its_cause(
+    play: Play,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    speaker: Any,
+    limits: dict[str, Any],
+    outcome: tuple[str, str],
+    detail: str,
+) -> None:
+    monkeypatch.setattr("r_eval.workflows.agent_server.GRACE_SECONDS", 0.5)
+    played = play(function(name), speaker, **limits)
+    assert (played.answer, played.outcome) == ("", outcome)
+    assert detail in played.episode.outcome.detail
 
 
 # Hostile programs
-
-
-def test_a_program_that_floods_its_output_is_ended(play: Play) -> None:
-    played = play(function("floods"), "")
-    assert (played.outcome, played.episode.outcome.detail) == (
-        ("gave_up", "output"),
-        "the program wrote more than 16 MB",
-    )
 
 
 def test_children_end_with_the_episode(play: Play) -> None:
@@ -212,22 +217,15 @@ def _runs(process: int) -> bool:
 
 def test_what_is_asked_after_the_end_is_refused_and_not_recorded(play: Play, tmp_path: Path) -> None:
     target = tmp_path / "late.txt"
-    played = play(function("calls_later"), "x", question=QUESTION.model_copy(update={"question": f"write to {target}"}))
+    played = play(
+        function("call_after_end"), "x", question=QUESTION.model_copy(update={"question": f"write to {target}"})
+    )
     assert (played.answer, played.thoughts) == ("done", [])
     deadline = time.monotonic() + 10
     while not (target.exists() and target.read_text(encoding="utf-8")) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert "efused" in target.read_text(encoding="utf-8")  # the server closed with its last episode
     assert played.requests == []
-
-
-@pytest.mark.parametrize(
-    ("program", "detail"), [("dies", signal.Signals.SIGKILL.name), ("raises", "ValueError: the agent is broken: ß")]
-)
-def test_a_program_that_breaks_off_gave_up_and_says_how(play: Play, program: str, detail: str) -> None:
-    played = play(function(program), "hello")
-    assert played.outcome == ("gave_up", "exit_status")
-    assert detail in played.episode.outcome.detail
 
 
 # In a grid

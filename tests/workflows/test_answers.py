@@ -109,13 +109,17 @@ def test_text_in_square_brackets_or_quotes_is_literal(entity: str) -> None:
     [
         ("Action: Look[Kenya]", ("Look", {"input": "Kenya"})),
         ("Search[  ]", ("Search", {})),
-        ("Search(__import__('os').getcwd())", ("Search", {"entity": "__import__('os').getcwd()"})),
         *((text, None) for text in ("", "Nairobi", "Look[Kenya]", "I think (so).", "Action 1:", "ReSearch[Kenya]")),
         ('<tool_call>{"name": "Search", "arg</tool_call>', None),
     ],
 )
 def test_only_a_marked_action_may_have_an_unknown_name(text: str, action: Any) -> None:
     assert parse(text) == action
+
+
+def test_nothing_of_an_action_is_ever_evaluated() -> None:
+    code = "__import__('os').getcwd()"
+    assert parse(f"Search({code})") == ("Search", {"entity": code})
 
 
 # Answers

@@ -110,6 +110,7 @@ def test_a_give_up_goes_on_at_the_grandparent_and_asks_for_something_else(search
     tried = played.requests[3].messages[-1].content
     assert "find_dish" in tried
     assert "omelette" in tried
+    assert not any(DIVERSITY in message.content for message in played.requests[4].messages)
 
 
 def test_a_branch_that_is_too_deep_lets_its_parent_try_again(search: Any) -> None:
@@ -118,14 +119,12 @@ def test_a_branch_that_is_too_deep_lets_its_parent_try_again(search: Any) -> Non
     assert played.outcome == ("exhausted", "depth")
 
 
-def test_the_reply_at_the_call_limit_is_used(search: Any) -> None:
-    played = search(max_calls=3, replies=by_level(tool(), tool(), ANSWER))
-    assert len(played.requests) == 3
-    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
-
-
-def test_the_limit_of_the_original_is_two_hundred_calls(search: Any) -> None:
+def test_the_limit_of_the_original_is_two_hundred_calls_and_the_last_reply_is_used(search: Any) -> None:
     assert len(search([tool("")], 4).requests) == 200
+    played = search(max_calls=3, replies=by_level(tool(), tool(), ANSWER))
+    assert (len(played.requests), played.answer, played.outcome) == (3, "omelette", ("finished", ""))
+    played = search(max_calls=2, replies=[tool(), give_up("pie")])
+    assert (played.answer, played.outcome) == ("pie", ("exhausted", "calls"))
 
 
 def give_up(answer: str = "") -> Reply:
@@ -148,11 +147,6 @@ def test_without_an_answer_the_best_give_up_is_the_answer(search: Any, replies: 
     assert played.episode.steps[-1].observation == "give_up"
 
 
-def test_the_give_up_at_the_call_limit_is_used(search: Any) -> None:
-    played = search(max_calls=2, replies=[tool(), give_up("pie")])
-    assert (played.answer, played.outcome) == ("pie", ("exhausted", "calls"))
-
-
 @pytest.mark.parametrize("limit", [{"calls": 3}, {"tokens": 1}])
 def test_a_limit_of_all_workflows_leaves_the_best_give_up(search: Any, limit: dict[str, int]) -> None:
     def spoken(request: Request) -> Reply:
@@ -165,6 +159,7 @@ def test_a_limit_of_all_workflows_leaves_the_best_give_up(search: Any, limit: di
 
 def test_the_tree_is_rebuilt_from_the_record(search: Any) -> None:
     played = search(by_level(tool(), tool(), GIVE_UP))
+    assert [step.depth for step in played.thoughts] == [0, 3, 6, 3, 6, 0, 3, 6, 3, 6]
     assert [branch.level for branch in tree(played.episode.steps)] == [0, 1, 2, 1, 2, 0, 1, 2, 1, 2]
     drawn = drawing(played.episode.steps)
     assert [line.count("   ") for line in drawn.splitlines() if "I end." in line] == [2] * 4
@@ -174,18 +169,6 @@ def test_a_thought_without_a_call_is_a_node_of_its_own_and_asked_to_go_on(search
     played = search([Reply("I think."), ANSWER])
     assert played.said(1)[-2:] == [("assistant", "I think."), ("user", "Go on: call one tool, or Finish.")]
     assert [step.depth for step in played.thoughts] == [0, 1]
-
-
-def test_the_record_says_where_in_the_tree_a_reply_was_given(search: Any) -> None:
-    played = search(by_level(tool(), tool(), GIVE_UP))
-    assert [step.depth for step in played.thoughts] == [0, 3, 6, 3, 6, 0, 3, 6, 3, 6]
-    assert [step.depth for step in search([tool("")], 1).thoughts] == [0, 2, 4, 6, 8, 10]
-
-
-def test_the_diversity_message_does_not_stay_in_the_conversation(search: Any) -> None:
-    played = search(by_level(tool(), tool(), GIVE_UP))
-    after = played.requests[4]
-    assert not any(DIVERSITY in message.content for message in after.messages)
 
 
 def test_only_the_first_of_parallel_calls_is_made(search: Any) -> None:

@@ -30,7 +30,7 @@ from r_eval.workflows.react import ReAct
 from tests.workflows.conftest import Play
 
 ROOT = Path(__file__).parents[2]
-AGENT = f"{ROOT / 'tests' / 'agents.py'}:told"
+AGENT = f"{ROOT / 'tests' / 'agents.py'}:show_knowledge"
 WORKFLOWS: dict[str, Workflow] = {"react": ReAct(), "fc": FC(), "dfsdt": DFSDT(), "pal": PAL(), "rag": RAG()}
 WORKFLOWS["direct"] = Direct()
 STEPWISE = ("react", "fc", "dfsdt")
@@ -117,8 +117,8 @@ def test_the_page_says_who_is_told_what(play: Play, name: str) -> None:
         pytest.skip("the MCP SDK is not installed (extra: mcp)")
     text = prompt_of(play, name).replace("\\n", "\n").replace('"string"', "str").replace('"integer"', "int")
     text = text.replace('\\"', '"').replace('"', "'").replace("find[Iris sibirica]", "'Iris sibirica'")
-    told = {fact: all(part in text for part in parts) for fact, parts in FACTS.items()}
-    assert told == {fact: cells[name] for fact, cells in table().items()}
+    present = {fact: all(part in text for part in parts) for fact, parts in FACTS.items()}
+    assert present == {fact: cells[name] for fact, cells in table().items()}
 
 
 def looking(request: Request, most: int = 77) -> Reply:

@@ -59,31 +59,21 @@ def test_at_a_limit_the_answer_is_asked_for_once_more(play: Any, workflow: Workf
     played = play(workflow, answering("omelette"), **limits)
     (cause,) = limits
     assert (played.answer, played.outcome) == ("omelette", ("exhausted", cause))
+    assert [(step.kind, step.error) for step in played.episode.steps[-3:]] == [
+        ("observation", None),
+        ("thought", None),
+        ("answer", None),
+    ]
     assert played.episode.steps[-1].observation == "last_chance"
-    assert played.episode.steps[-1].error is None
-    assert [asked_last(request) for request in played.requests].count(True) == 1
-
-
-@LIMITED
-@STEPWISE
-def test_the_last_chance_can_be_switched_off(play: Any, workflow: Workflow, limits: dict[str, int]) -> None:
-    played = play(workflow, answering("omelette"), **limits, last_chance=False)
-    (cause,) = limits
-    assert (played.answer, played.outcome) == ("", ("exhausted", cause))
-    assert not any(asked_last(request) for request in played.requests)
-
-
-@STEPWISE
-def test_the_last_chance_is_in_the_record(play: Any, workflow: Workflow) -> None:
-    played = play(workflow, answering("omelette"), steps=2)
-    kinds = [step.kind for step in played.episode.steps]
-    assert kinds[-3:] == ["observation", "thought", "answer"]
     assert "Answer now" in played.notes[-1]
     assert "Answer with a name." in played.notes[-1]
     assert "answered after it" in played.episode.outcome.detail
-    assert played.episode.usage.calls == len(played.requests)
+    assert [asked_last(request) for request in played.requests].count(True) == 1
     roles = [role for role, _ in played.said(-1)]
     assert all(one != two for one, two in itertools.pairwise(roles)), "two messages of the user are one"
+    played = play(workflow, answering("omelette"), **limits, last_chance=False)
+    assert (played.answer, played.outcome) == ("", ("exhausted", cause))
+    assert not any(asked_last(request) for request in played.requests)
 
 
 @pytest.mark.parametrize("native", [True, False], ids=["native", "prompted"])
@@ -213,29 +203,17 @@ def reader(context: int) -> tuple[Callable[[Request], Reply | str], list[int]]:
     return speak, accepted
 
 
-@pytest.mark.parametrize("name", ["react", "fc"])
-def test_where_the_context_overflows_the_oldest_observations_are_sent_shortened(play: Any, name: str) -> None:
+@STEPWISE
+def test_if_the_context_overflows_the_oldest_observations_are_sent_shortened(play: Any, workflow: Workflow) -> None:
     speak, accepted = reader(4000)
-    played = play(WORKFLOWS[name], speak, environment=Encyclopaedia(), steps=6, last_chance=False)
+    played = play(workflow, speak, environment=Encyclopaedia(), steps=6, last_chance=False)
     sent = "\n".join(message.content for message in played.requests[-1].messages)
-    assert played.outcome == ("exhausted", "steps")
-    assert len(accepted) == 6
+    assert (played.outcome, len(accepted)) == (("exhausted", "steps"), 6)
     assert f"The page of Page1 begins here. {MARK}" in sent
     assert "Page5 has more to say." in sent
     assert "Page1 has more to say." not in sent
-
-
-def test_the_record_keeps_the_observations_whole_and_says_what_was_shortened(play: Any) -> None:
-    speak, _ = reader(4000)
-    played = play(ReAct(), speak, environment=Encyclopaedia(), steps=6, last_chance=False)
-    assert all((step.observation or "").count("has more to say") == 40 for step in played.calls)
-    assert any("The context overflowed" in note for note in played.notes)
+    assert all((step.observation or "").count("has more to say") == 40 for step in played.calls), "the record is whole"
     assert MARK not in json.dumps([step.model_dump() for step in played.episode.steps], ensure_ascii=False)
-
-
-def test_what_was_shortened_stays_so_and_is_not_tried_whole_again(play: Any) -> None:
-    speak, _ = reader(4000)
-    played = play(ReAct(), speak, environment=Encyclopaedia(), steps=8, last_chance=False)
     assert len(played.requests) - played.episode.usage.calls == sum("overflowed" in note for note in played.notes)
     first = next(i for i, r in enumerate(played.requests) if MARK in "".join(m.content for m in r.messages))
     assert all(MARK in "".join(m.content for m in r.messages) for r in played.requests[first:])

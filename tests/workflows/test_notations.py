@@ -54,137 +54,51 @@ class Solution:
         return self.question.answers[0]
 
 
-Replies = Callable[[Solution], list[Reply]]
+def as_arguments(arguments: Mapping[str, Any] | None) -> str:
+    return ", ".join(f"{name}={as_json_text(value)}" for name, value in (arguments or {}).items())
 
 
-@dataclasses.dataclass(frozen=True)
-class Notation:
-    """How a workflow is told a solution.
-
-    Attributes:
-        native: Whether the LLM takes tools natively.
-        calls: Whether calls are made, which must then be the gold program's.
-    """
-
-    workflow: str
-    replies: Replies
-    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    native: bool = True
-    calls: bool = True
+ACTIONS: dict[str, Callable[[Step, ApiSpec], str]] = {
+    "as in demonstrations": format_action,
+    "named arguments": lambda call, spec: f"{spec.name}({as_arguments(call.arguments)})",
+    "JSON": lambda call, spec: as_json_text({"name": spec.name, "arguments": call.arguments}),
+}
 
 
-def shown(call: Step, spec: ApiSpec) -> str:
-    """A call as ReAct's demonstrations show it: `Search[Kenya]`, `searchPerson(name="...")`."""
-    return format_action(call, spec)
+def react(action: Callable[[Step, ApiSpec], str], solution: Solution) -> list[Reply]:
+    actions = [action(call, solution.specs[call.api or ""]) for call in solution.calls]
+    lines = enumerate([*actions, f"Finish[{solution.answer}]"], 1)
+    return [Reply(f"Thought {i}: I go on.\nAction {i}: {line}") for i, line in lines]
 
 
-def named(call: Step, spec: ApiSpec) -> str:
-    """A call with every argument named."""
-    return f"{spec.name}({', '.join(f'{k}={as_json_text(v)}' for k, v in (call.arguments or {}).items())})"
-
-
-def unnamed(call: Step, spec: ApiSpec) -> str:
-    """A call whose arguments stand in the order of the parameters, as far as none is left out."""
-    arguments = call.arguments or {}
-    first = [p.name for p in spec.parameters][: len(arguments)]
-    if set(first) != set(arguments):
-        return named(call, spec)
-    return f"{spec.name}({', '.join(as_json_text(arguments[name]) for name in first)})"
-
-
-def as_json(call: Step, spec: ApiSpec) -> str:
-    """A call as a JSON object."""
-    return f'{{"name": {as_json_text(spec.name)}, "arguments": {as_json_text(call.arguments)}}}'
-
-
-def react(action: Callable[[Step, ApiSpec], str]) -> Replies:
-    def replies(solution: Solution) -> list[Reply]:
-        actions = [action(call, solution.specs[call.api or ""]) for call in solution.calls]
-        lines = enumerate([*actions, f"Finish[{solution.answer}]"], 1)
-        return [Reply(f"Thought {i}: I go on.\nAction {i}: {line}") for i, line in lines]
-
-    return replies
-
-
-def tool_calls(solution: Solution, finish: Mapping[str, str]) -> list[ToolCall]:
+def tool_calls(solution: Solution, batch: int, answer_key: str = "answer", thought: str = "") -> list[Reply]:
+    """The calls, so many in one reply, and Finish."""
     made = [ToolCall(f"id-{i}", call.api or "", call.arguments or {}) for i, call in enumerate(solution.calls)]
-    last = {key: solution.answer if value == "{}" else value for key, value in finish.items()}
-    return [*made, ToolCall("last", "Finish", last)]
+    batches = [made[i : i + batch] for i in range(0, len(made), batch)]
+    finish = ToolCall("last", "Finish", {"return_type": "give_answer", answer_key: solution.answer})
+    return [Reply(thought, tuple(calls), "tool_calls") for calls in [*batches, [finish]]]
 
 
-def native(finish: Mapping[str, str]) -> Replies:
-    return lambda solution: [Reply("", (call,), "tool_calls") for call in tool_calls(solution, finish)]
+def as_text(replies: list[Reply]) -> list[Reply]:
+    """Native calls as text."""
+    return [Reply("\n".join(map(format_tool_call, reply.tool_calls))) for reply in replies]
 
 
-def with_thoughts(solution: Solution) -> list[Reply]:
-    """DFSDT's calls with a thought each, which is a node of its own."""
-    return [dataclasses.replace(reply, text="I go on.") for reply in native(GIVE)(solution)]
-
-
-def prompted(finish: Mapping[str, str]) -> Replies:
-    return lambda solution: [Reply(format_tool_call(call)) for call in tool_calls(solution, finish)]
-
-
-def parallel(solution: Solution) -> list[Reply]:
-    """As many calls in one reply as are carried out."""
-    *made, last = tool_calls(solution, ANSWER)
-    batches = [made[i : i + CALLS_PER_TURN] for i in range(0, len(made), CALLS_PER_TURN)]
-    return [Reply("", tuple(batch), "tool_calls") for batch in [*batches, [last]]]
-
-
-def parallel_prompted(solution: Solution) -> list[Reply]:
-    return [Reply("\n".join(map(format_tool_call, reply.tool_calls))) for reply in parallel(solution)]
-
-
-def calls_then_text(solution: Solution) -> list[Reply]:
-    """The calls, and the answer as a reply without one."""
-    *made, _ = native(ANSWER)(solution)
-    return [*made, Reply(solution.answer)]
-
-
-def fenced(solution: Solution) -> list[Reply]:
-    return [Reply(f"This finds it:\n```python\n{solution.question.program}\n```")]
-
-
-def among_words(solution: Solution) -> list[Reply]:
-    return [Reply(f"This finds it:\n\n{solution.question.program}\n\nIt looks everything up, and that is all.")]
-
-
-def bare(solution: Solution) -> list[Reply]:
-    return [Reply(solution.question.program or "")]
-
-
-def answer_alone(solution: Solution) -> list[Reply]:
-    """Twice, for a workflow that asks for queries first."""
-    return [Reply(solution.answer), Reply(solution.answer)]
-
-
-def nothing(solution: Solution) -> list[Reply]:
-    return []
-
-
-ANSWER = {"answer": "{}"}
-GIVE = {"return_type": "give_answer", "final_answer": "{}"}
-NOTATIONS: dict[str, Notation] = {
-    "oracle": Notation("oracle", nothing),
-    "react, as shown": Notation("react", react(shown)),
-    "react, arguments named": Notation("react", react(named)),
-    "react, arguments in order": Notation("react", react(unnamed)),
-    "react, JSON": Notation("react", react(as_json)),
-    "pal, fenced": Notation("pal", fenced),
-    "pal, bare": Notation("pal", bare),
-    "pal, among words": Notation("pal", among_words),
-    "fc, native": Notation("fc", native(ANSWER)),
-    "fc, native, parallel": Notation("fc", parallel),
-    "fc, native, answer as text": Notation("fc", calls_then_text),
-    "fc, prompted": Notation("fc", prompted(ANSWER), native=False),
-    "fc, prompted, parallel": Notation("fc", parallel_prompted, native=False),
-    "dfsdt, native": Notation("dfsdt", native(GIVE)),
-    "dfsdt, with thoughts": Notation("dfsdt", with_thoughts),
-    "dfsdt, prompted": Notation("dfsdt", prompted(GIVE), native=False),
-    "rag": Notation("rag", answer_alone, calls=False),
-    "rag, gold": Notation("rag", answer_alone, {"retrieval": "gold"}, calls=False),
-    "direct": Notation("direct", answer_alone, calls=False),
+PROGRAM = "This finds it:\n\n{}\n\nIt looks everything up, and that is all."
+NOTATIONS: dict[tuple[str, str], Callable[[Solution], list[Reply]]] = {
+    ("oracle", ""): lambda solution: [],
+    **{("react", name): functools.partial(react, action) for name, action in ACTIONS.items()},
+    ("pal", "fenced"): lambda s: [Reply(PROGRAM.format(f"```python\n{s.question.program}\n```"))],
+    ("pal", "among words"): lambda s: [Reply(PROGRAM.format(s.question.program))],
+    ("fc", "native"): lambda s: tool_calls(s, 1),
+    ("fc", "native, parallel"): lambda s: tool_calls(s, CALLS_PER_TURN),
+    ("fc", "native, answer as text"): lambda s: [*tool_calls(s, 1)[:-1], Reply(s.answer)],
+    ("fc", "prompted, parallel"): lambda s: as_text(tool_calls(s, CALLS_PER_TURN)),
+    ("dfsdt", "native, with thoughts"): lambda s: tool_calls(s, 1, "final_answer", "I go on."),
+    ("dfsdt", "prompted"): lambda s: as_text(tool_calls(s, 1, "final_answer")),
+    # twice, since the LLM may be asked for queries first
+    ("rag", ""): lambda s: [Reply(s.answer)] * 2,
+    ("direct", ""): lambda s: [Reply(s.answer)],
 }
 
 
@@ -223,37 +137,33 @@ def solved(name: str) -> tuple[Task, Environment, list[Solution]]:
         return task, environment, asyncio.run(solutions(task, environment, sandbox))
 
 
-@pytest.mark.parametrize("key", NOTATIONS)
+@pytest.mark.parametrize("key", NOTATIONS, ids=" ".join)
 @pytest.mark.parametrize("name", paper_tasks())
-def test_the_gold_solution_scores_one_in_the_workflows_notation(name: str, key: str, sandbox: Sandbox) -> None:
-    notation = NOTATIONS[key]
+def test_the_gold_solution_scores_one_in_the_workflows_notation(
+    name: str, key: tuple[str, str], sandbox: Sandbox
+) -> None:
     task, environment, found = solved(name)
-    workflow = make(WORKFLOWS[notation.workflow], notation.workflow, dict(notation.settings))
-    cell = PlannedCell(
-        Cell(notation.workflow, "knowing", "clean", name),
-        workflow,
-        PlannedTask(task, environment, task.questions, ()),
-        {},
-    )
+    workflow = make(WORKFLOWS[key[0]], key[0], {})
+    planned = PlannedTask(task, environment, task.questions, ())
+    cell = PlannedCell(Cell(key[0], "knowing", "clean", name), workflow, planned, {})
     metric = metrics.get(task.metric)
 
-    async def differing() -> list[tuple[str, float, bool]]:
+    async def differences() -> list[tuple[str, float]]:
         """The questions whose score is not 1, or whose calls are not the gold program's."""
         wrong = []
         for solution in found:
-            llm = Knowing(notation.replies(solution), notation.native)
+            llm = Knowing(NOTATIONS[key](solution), not key[1].startswith("prompted"))
             episode = await run_episode(cell, solution.question, 0, llm, Resources(Limits(), sandbox))
             score = metric(episode.answer, solution.question.answers)
             made = [(step.api, step.arguments) for step in episode.steps if step.kind == "call"]
-            same = made == [(step.api, step.arguments) for step in solution.calls] or not notation.calls
+            same = made == [(step.api, step.arguments) for step in solution.calls] or key[0] in ("rag", "direct")
             if score < 1.0 or not same:
-                wrong.append((solution.question.id, score, same))
+                wrong.append((solution.question.id, score))
         return wrong
 
     assert len(found) == SOLVED
-    assert asyncio.run(differing()) == []
+    assert asyncio.run(differences()) == []
 
 
-@pytest.mark.parametrize("name", WORKFLOWS)
-def test_every_workflow_has_a_notation_here(name: str) -> None:
-    assert name in {notation.workflow for notation in NOTATIONS.values()}
+def test_every_workflow_has_a_notation_here() -> None:
+    assert {workflow for workflow, _ in NOTATIONS} == set(WORKFLOWS)
