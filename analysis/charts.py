@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from r_eval.analysis.palette import (
     CAUSE_COLOURS,
-    GREY,
     INK,
     LLM_COLOURS,
     NO_LLM,
-    SYMBOLS,
     TYPE_COLOURS,
     Entry,
     Style,
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
     from r_eval.analysis.results import Results
 
-ChartKind = Literal["radar", "heat", "bars", "rings", "columns", "lines", "scatter", "boxes"]
+ChartKind = Literal["radar", "heat", "bars", "rings", "columns", "scatter", "boxes"]
 Frames = Mapping[str, "pandas.DataFrame"]
 MOST_CAUSES = 8
 TOPS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -42,7 +40,7 @@ SCORE = "Score, percent"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, one colour of bars, one point with its interval, one row of a heat map, or one box.
+    """One line of a radar, one colour of bars, one point with its interval, one row of a heat map, or one box.
 
     Attributes:
         values: One per category of the chart; NaN where it is not known. Of a box: its 5, 25, 50, 75 and 95 %.
@@ -67,9 +65,9 @@ class Chart:
 
     Attributes:
         name: Of its files and in the page's address.
-        section: Of the page, the heading that it stands under.
-        group: Charts of one group stand side by side under one legend, on one scale.
-        categories: Axes of a radar, columns of a heat map, rows of bars and boxes, places of columns and lines.
+        section: Of the page, its heading.
+        group: Charts of one group are side by side under one legend, on one scale.
+        categories: Axes of a radar, columns of a heat map, rows of bars and boxes, places of columns.
         top: End of the scale of `values`; None leaves it to the data.
         log: Whether x is logarithmic.
         front: Points (x, value) of the Pareto front, in the order of x.
@@ -114,34 +112,13 @@ def charts(results: Results, frames: Frames) -> list[Chart]:
             name: frame[frame["condition"] == condition] if "condition" in frame else frame
             for name, frame in frames.items()
         }
-        made = [*_matching(own, style), *_deployment(own, style), *_by_task(results, own, style)]
+        made = [*_matching(own, style), *_deployment(own, style)]
         made += [*_errors(own, style), *_components(own["components"])]
         found += [replace(chart, condition=condition) for chart in made if chart.series]
     return found
 
 
 # ---- scores
-
-
-def _by_task(results: Results, frames: Frames, style: Style) -> Iterator[Chart]:
-    """Systems x tasks, for print alone."""
-    overall, tasks = _ordered(frames["averages"]), results.tasks["name"].tolist()
-    if overall.empty:
-        return
-    table = _wide(frames["task_scores"], "system", "task").reindex(index=overall["system"].astype(str), columns=tasks)
-    heads = [_task_label(row) for row in rows_of(results.tasks)]
-    if len(tasks) > 1:
-        table["mean"] = overall["score"].tolist()
-        heads.append("mean over tasks")
-    colours = [GREY if role == "reference" else INK for role in overall["role"]]
-    rows = zip(table.index, table.to_numpy(), colours, strict=True)
-    series = [Series(style.labels[system], values.tolist(), colour) for system, values, colour in rows]
-    yield Chart("heat", "heat-map", "Mean score, percent", series, heads, page=False)
-
-
-def _task_label(task: Any) -> str:
-    known = " ".join(part for part in (task.id, task.level) if part)
-    return f"{clipped(task.short, 22)} ({clipped(known, 12)})" if known else clipped(task.short, 22)
 
 
 def _wide(frame: pandas.DataFrame, rows: str, columns: str) -> pandas.DataFrame:
@@ -176,7 +153,7 @@ def _matching(frames: Frames, style: Style) -> Iterator[Chart]:
         llm = str(with_llm.sort_values("score", ascending=False)["llm"].iloc[0])
         by = "domain and level" if "group" in values else "task"
         rows_by = values[values["llm"] == llm].groupby("workflow", observed=True, sort=False)
-        series = [_line(str(name), part, axes, place) for place, (name, part) in enumerate(rows_by)]
+        series = [_columns(str(name), part, axes, place) for place, (name, part) in enumerate(rows_by)]
         title = f"Scores of {style.short[llm]} by {by}, percent"
         yield Chart("columns", "levels", title, series, list(axes.values()), legend=_legend(series))
 
@@ -221,16 +198,15 @@ def _radars(
         yield replace(chart, top=top, legend=style.llm_legend(shown["llm"].tolist()))
 
 
-def _line(name: str, rows: pandas.DataFrame, places: Iterable[str], nth: int, by: str = "axis") -> Series:
+def _columns(name: str, rows: pandas.DataFrame, places: Iterable[str], nth: int, by: str = "axis") -> Series:
     """Scores with intervals at some places."""
     found: Any = rows.drop_duplicates(by).set_index(by).reindex(list(places))
     mean, low, high = (found[end].astype(float).tolist() for end in ("score", "score_low", "score_high"))
-    colour, symbol = LLM_COLOURS[nth % len(LLM_COLOURS)], list(SYMBOLS)[nth % len(SYMBOLS)]
-    return Series(clipped(name), mean, colour, symbol, low=low, high=high)
+    return Series(clipped(name), mean, LLM_COLOURS[nth % len(LLM_COLOURS)], low=low, high=high)
 
 
-def _legend(series: Iterable[Series], symbols: bool = False) -> list[Entry]:
-    return [(one.name, one.colour, one.symbol if symbols else "") for one in series]
+def _legend(series: Iterable[Series]) -> list[Entry]:
+    return [(one.name, one.colour, "") for one in series]
 
 
 # ---- deployment
@@ -329,7 +305,7 @@ def _stacked(frame: pandas.DataFrame, by: str, order: Sequence[str]) -> pandas.D
 
 
 def _components(found: pandas.DataFrame) -> Iterator[Chart]:
-    """Score by the setting of each component that a sweep varies, a line per task."""
+    """Score by the setting of each component that a sweep varies, a colour per task."""
     own = found[found["main"] & found["score"].notna()]
     several = found["study"].nunique() > 1
     for (study, component), rows in own.groupby(["study", "component"], sort=False, observed=True):
@@ -338,15 +314,15 @@ def _components(found: pandas.DataFrame) -> Iterator[Chart]:
         if len(settings) < 2:
             continue
         series = [
-            _line(short, rows[rows["task"] == task], settings, place, "setting")
+            _columns(short, rows[rows["task"] == task], settings, place, "setting")
             for place, (task, short) in enumerate(zip(tasks, short_names(tasks), strict=True))
         ]
         title = clipped(f"{component} ({study})" if several else str(component), 60)
         yield Chart(
-            *("lines", f"component-{component}" + (f"-{study}" if several else ""), title, series),
+            *("columns", f"component-{component}" + (f"-{study}" if several else ""), title, series),
             [clipped(setting, 22) for setting in settings],
             tab="details",
             section="Sweeps",
             group="components",
-            legend=_legend(series, symbols=True),
+            legend=_legend(series),
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from r_eval.analysis.results import Results
 
-By = Literal["all", "domain", "level", "task"]
+By = Literal["all", "domain", "level"]
 ALL = "all"
 RENAMED = {"strata": "tasks", "mean_a": "score_a", "mean_b": "score_b"}
 RENAMED |= {"low": "difference_low", "high": "difference_high"}
@@ -124,7 +124,7 @@ def pairs(results: Results, by: By = "all") -> pandas.DataFrame:
     """All pairs of systems but the references under each condition; the pairs and groups of a condition are one family.
 
     Args:
-        by: Over all tasks; or over those of each domain, of each domain and level, or over each task.
+        by: Over all tasks; or over those of each domain, or of each domain and level.
 
     Returns:
         As of `compare_columns`, with `condition`, `system_a`, `system_b`; questions that several runs word differently
@@ -149,6 +149,16 @@ def pairs(results: Results, by: By = "all") -> pandas.DataFrame:
         found.attrs["notes"] = [left_out(changed)] if changed else []
         results.found[name] = found
     return results.found[name].copy()
+
+
+def mirrored(pairs: pandas.DataFrame, a: str = "system_a", b: str = "system_b") -> pandas.DataFrame:
+    """Pairs in both directions, so that each side can be looked up as `a`."""
+    import pandas
+
+    exchanged = {a: b, "score_a": "score_b", "difference_low": "difference_high"}
+    turned = pairs.rename(columns=exchanged | {new: old for old, new in exchanged.items()})
+    differences = ["difference", "difference_low", "difference_high"]
+    return pandas.concat([pairs, turned.assign(**{name: -turned[name] for name in differences})], ignore_index=True)
 
 
 def ranking(scores: pandas.Series, pairs: pandas.DataFrame) -> pandas.DataFrame:
@@ -198,10 +208,10 @@ def left_out(questions: int) -> str:
 
 
 def _groups(tasks: pandas.DataFrame, by: By) -> dict[str, list[str]]:
-    """Tasks by domain, by domain and level ("wiki_KS"), or each by itself."""
+    """Tasks by domain, or by domain and level ("wiki_KS")."""
     found: dict[str, list[str]] = {}
     for task, domain, level in tasks[["name", "domain", "level"]].itertuples(index=False):
-        group = {"domain": domain, "level": f"{domain}_{level}" if level else "", "task": task}[by]
+        group = domain if by == "domain" else f"{domain}_{level}" if level else ""
         if group:
             found.setdefault(group, []).append(task)
     return found

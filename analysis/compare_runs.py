@@ -8,7 +8,7 @@ two systems wherever they are. A system that is in several runs bears the folder
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -48,9 +48,9 @@ class Compared:
     pairs: pandas.DataFrame
     by_task: pandas.DataFrame
     ranking: pandas.DataFrame
-    references: list[str]
-    unscored: list[str]
-    changed: int
+    references: Sequence[str] = ()
+    unscored: Sequence[str] = ()
+    changed: int = 0
 
     def counts(self, a: Hashable, b: Hashable) -> dict[str, int]:
         """On how many common questions each scores higher and each alone is right, and how many only one has."""
@@ -58,15 +58,10 @@ class Compared:
         both = ~np.isnan(one) & ~np.isnan(two)
         right_a, right_b = one[both] >= MATCH, two[both] >= MATCH
         made = {
-            "only_a": right_a & ~right_b,
-            "only_b": right_b & ~right_a,
-            "both": right_a & right_b,
-            "neither": ~right_a & ~right_b,
-            "wins": one[both] > two[both],
-            "losses": one[both] < two[both],
-            "ties": one[both] == two[both],
-            "unpaired_a": ~np.isnan(one) & ~both,
-            "unpaired_b": ~np.isnan(two) & ~both,
+            **{"only_a": right_a & ~right_b, "only_b": right_b & ~right_a},
+            **{"both": right_a & right_b, "neither": ~right_a & ~right_b},
+            **{"wins": one[both] > two[both], "losses": one[both] < two[both], "ties": one[both] == two[both]},
+            **{"unpaired_a": ~np.isnan(one) & ~both, "unpaired_b": ~np.isnan(two) & ~both},
         }
         return {name: int(which.sum()) for name, which in made.items()}
 
@@ -104,42 +99,42 @@ def compare_runs(
             _score(run, metric)
     results = load(*runs)
     versions = _versions(results)
-    wanted = _wanted(versions, systems)
+    wanted = _wanted(versions, systems) if systems or len(runs) > 1 else None
     episodes, changed = comparable(results)
     if metric is not None:
         is_own = episodes["metric"].astype(object) == metric
         episodes = episodes.assign(score=episodes["score"].where(is_own, episodes.get(metric_column(metric), np.nan)))
-    every = len(runs) == 1 and systems is None
-    compared = []
-    for condition in results.conditions:
-        own = episodes[(episodes["condition"] == condition) & episodes["score"].notna()]
-        role = dict(zip(results.cells["system"], results.cells["role"], strict=True))
-        matrix = score_matrix(own, cluster=cluster)
-        ranked = [name for name in matrix.columns if role[str(name)] != "reference"]
-        pairs = list(combinations(ranked, 2)) if every else wanted
-        found = compare_columns(matrix, pairs)
-        if not found["questions"].sum():
-            continue
-        groups = {task: [task] for task in matrix.tasks} if len(matrix.tasks) > 1 and not every else {}
-        by_task = compare_columns(matrix, pairs, groups)
-        cells = results.cells.loc[results.cells["condition"] == condition, "system"]
-        others = [str(name) for name in cells.unique() if every and name not in ranked]
-        compared.append(
-            Compared(
-                condition,
-                matrix,
-                found,
-                by_task[by_task["questions"] > 0],
-                ranking(_means(matrix, ranked), found) if every else found.head(0),
-                [name for name in others if role[name] == "reference"],
-                [name for name in others if role[name] != "reference"],
-                changed,
-            )
-        )
+    scored = episodes[episodes["score"].notna()]
+    found = [_compared(results, scored[scored["condition"] == one], one, wanted, cluster) for one in results.conditions]
+    compared = [replace(one, changed=changed) for one in found if one.pairs["questions"].sum()]
     if not compared:
         why = f"all {changed} common ids have another text in another run" if changed else "no systems have any"
         raise UserError(f"no question is common to what is to be compared: {why}. Systems: {', '.join(versions)}")
     return compared
+
+
+def _compared(
+    results: Results,
+    episodes: pandas.DataFrame,
+    condition: str,
+    wanted: Sequence[tuple[Hashable, Hashable]] | None,
+    cluster: str,
+) -> Compared:
+    """The comparisons of some pairs under a condition, or of all ranked systems and their ranking."""
+    role = dict(zip(results.cells["system"], results.cells["role"], strict=True))
+    matrix = score_matrix(episodes, cluster=cluster)
+    ranked = [str(name) for name in matrix.columns if role[str(name)] != "reference"]
+    pairs = compare_columns(matrix, list(combinations(ranked, 2)) if wanted is None else wanted)
+    if wanted is not None:
+        groups = {task: [task] for task in matrix.tasks} if len(matrix.tasks) > 1 else {}
+        by_task = compare_columns(matrix, wanted, groups)
+        return Compared(condition, matrix, pairs, by_task[by_task["questions"] > 0], pairs.head(0))
+    cells = results.cells.loc[results.cells["condition"] == condition, "system"]
+    others = [str(name) for name in cells.unique() if name not in ranked]
+    references = [name for name in others if role[name] == "reference"]
+    places = ranking(_means(matrix, ranked), pairs)
+    unscored = [name for name in others if name not in references]
+    return Compared(condition, matrix, pairs, pairs.head(0), places, references, unscored)
 
 
 def _score(run: RunFolder, metric: str) -> None:
@@ -167,7 +162,7 @@ def _wanted(
     """The pairs to compare: the two systems; or one of them between runs, or all, the later run first.
 
     Raises:
-        UserError: A name is not known, or stands for several systems.
+        UserError: A name is not known, or is that of several systems.
     """
     for name in systems or ():
         if name not in versions:

@@ -1,7 +1,7 @@
 """Deployment: what a system's quality costs in seconds, tokens and money, and which one to take within limits.
 
 Quality is the mean over tasks, as in the score table. Seconds, tokens and money are per episode, over the scored ones;
-`seconds` are of the episode itself, and time in a queue or before a retry stands apart. They depend on how many
+`seconds` are of the episode itself, without time in a queue or before a retry. They depend on how many
 requests an LLM was sent at once: the paper measured with one connection. An episode with a reply that was replayed from
 an earlier run is left out of the seconds, and counted; a system that has no other episode has no latency. An unknown
 price is never 0: such a system is on no front of money, and within no limit of it.
@@ -29,10 +29,9 @@ DEPLOYMENT: dict[str, str] = {
     **dict.fromkeys(QUALITY, NUMBER),
     "complete": FLAG,
     **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
-    **dict.fromkeys(("seconds_mean", "seconds_p50", "seconds_p95", "queue_mean", "retry_mean"), NUMBER),
+    **dict.fromkeys(("seconds_mean", "seconds_p50", "seconds_p95"), NUMBER),
     **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean"), NUMBER),
     "connections": "Int64",
-    "parameters": NUMBER,
     **dict.fromkeys(("front_seconds", "front_cost"), "boolean"),
 }
 """The columns of `deployment`.
@@ -62,7 +61,7 @@ def deployment(results: Results) -> pandas.DataFrame:
     keys = ["condition", "system", "domain"]
     cells = _by_domain(results.cells[results.cells["score"].isna()], results)
     cells = cells.sort_values(keys[:2], kind="stable").astype(dict.fromkeys(keys, TEXT))
-    settings = cells.groupby(keys, sort=False)[["connections", "parameters"]].first().reset_index()
+    settings = cells.groupby(keys, sort=False)["connections"].first().reset_index()
     quality = averages(results)
     quality = quality.assign(domain=quality["group"], complete=quality["tasks"] == quality["of_tasks"])
     quality = quality.rename(columns=dict(zip(("score", "score_low", "score_high"), QUALITY, strict=True)))
@@ -93,7 +92,7 @@ def latencies(results: Results) -> pandas.DataFrame:
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Which of some points (cost, quality) no other one dominates; equal points stand or fall together.
+    """Which of some points (cost, quality) no other one dominates; equal points are on it together.
 
     Example:
         >>> pareto([(1.0, 0.5), (2.0, 0.5), (2.0, 0.9), (2.0, 0.9)])
@@ -121,11 +120,15 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
         row["reason"] = _unfit(row, limits)
         row |= {"fits": not row["reason"], "choice": False}
     tests = {(row["condition"], row["system_a"], row["system_b"]): row for row in records(pairs(results))}
+
+    def order(row: Mapping[str, Any]) -> tuple[float, ...]:  # what is not known comes last
+        return -round(row["quality"], 12), *(row[name] if row[name] == row[name] else math.inf for name in UNITS)
+
     for condition in results.conditions:
         fitting = [row for row in rows if row["fits"] and row["condition"] == condition]
         if not any(row["quality"] for row in fitting):
             continue
-        best, *rest = sorted(fitting, key=_order)
+        best, *rest = sorted(fitting, key=order)
         best |= {"choice": True, "reason": "the best that fits"}
         for row in rest:
             pair = best["system"], row["system"]
@@ -134,12 +137,6 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     chosen = tidy(rows, CHOICE)
     chosen.attrs["notes"] = frame.attrs["notes"]
     return chosen
-
-
-def _order(row: Mapping[str, Any]) -> tuple[float, ...]:
-    """The best first; of equal ones the fastest, then the cheapest, what is not known last."""
-    taken = (row[name] if row[name] == row[name] else math.inf for name in ("seconds", "cost"))
-    return -round(row["quality"], 12), *taken
 
 
 def _behind(row: Mapping[str, Any], best: Mapping[str, Any], test: Mapping[str, Any] | None) -> str:
@@ -164,7 +161,6 @@ def _numbers(results: Results, keys: list[str]) -> pandas.DataFrame:
     found["cost_mean"] = groups["cost"].mean().where(groups["cost"].count() == groups.size())
     found["seconds_mean"], found["seconds_p50"] = fresh["seconds"].mean(), fresh["seconds"].median()
     found["seconds_p95"] = fresh["seconds"].quantile(0.95)
-    found["queue_mean"], found["retry_mean"] = fresh["queue_seconds"].mean(), fresh["retry_seconds"].mean()
     return found.reset_index().astype(dict.fromkeys(keys, TEXT))
 
 
@@ -196,11 +192,9 @@ def _unfit(row: Mapping[str, Any], limits: Mapping[str, float]) -> str:
     if not row["complete"]:
         return "it lacks scores on some of the tasks"
     unknown = [name for name in limits if row[name] != row[name]]
-    if "cost" in unknown:
-        return "its price is not known"
-    if unknown and row["replayed"]:
-        return f"all its replies were replayed, so it has no latency: {MEASURE}"
     if unknown:
-        return "its seconds are not known"
+        latency = f"all its replies were replayed, so it has no latency: {MEASURE}"
+        seconds = latency if row["replayed"] else "its seconds are not known"
+        return "its price is not known" if "cost" in unknown else seconds
     over = [f"{row[name]:.4g} {UNITS[name]}" for name, most in limits.items() if row[name] > most]
     return f"over the limit: {', '.join(over)}" if over else ""

@@ -201,15 +201,3 @@ def _mean_leads(low: Floats, sizes: NDArray[Any], end: int) -> Floats:
     there = np.arange(end) < sizes[:, None]
     means = (np.where(there, low[:, :, :end], 0.0).sum(axis=2) / np.minimum(sizes, end)).mean(axis=1)
     return np.asarray(means[:, None] - means[None])
-
-
-def plausible_scores(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
-    """Right or wrong of made-up systems, by system, task and question.
-
-    A logistic model: some questions are hard for all, systems differ as those of a usual grid do (their means have a
-    standard deviation of some 15 points), and a system is better on some tasks than on others.
-    """
-    ability = chance.normal(-0.3, 1.0, (systems, 1, 1)) + chance.normal(0.0, 0.4, (systems, len(sizes), 1))
-    difficulty = chance.normal(0.0, 1.5, (len(sizes), max(sizes)))
-    right = chance.random((systems, len(sizes), max(sizes))) < 1 / (1 + np.exp(difficulty - ability))
-    return right.astype(float)

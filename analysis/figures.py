@@ -31,10 +31,7 @@ PANEL = 3.5
 MATCHED, UNMATCHED = "#4b7f52", "#d9d4cb"
 FROM, TO = (0.957, 0.969, 0.98), (0.031, 0.251, 0.447)
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
-CJK = (
-    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
-    *("Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei", "Arial Unicode MS"),
-)
+CJK = ("Noto Sans CJK SC", "WenQuanYi Micro Hei", "Microsoft YaHei", "PingFang SC", "Arial Unicode MS")
 """Families with Chinese and Japanese characters, which matplotlib's own lacks."""
 
 
@@ -226,8 +223,6 @@ def _heat(axes: Axes, chart: Chart) -> None:
     axes.set_xticks(range(len(chart.categories)), chart.categories, rotation=38, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(rows)), [series.name for series in chart.series])
-    for label, series in zip(axes.get_yticklabels(), chart.series, strict=True):
-        label.set_color(series.colour if series.colour == INK else SOFT)
     axes.set_xticks([place - 0.5 for place in range(1, len(chart.categories))], minor=True)
     axes.set_yticks([place - 0.5 for place in range(1, len(rows))], minor=True)
     axes.grid(which="minor", color="white", linewidth=1.5)
@@ -248,24 +243,14 @@ def _bars(axes: Axes, chart: Chart) -> None:
     _values(axes, chart, "x")
 
 
-def _marks(series: Series, size: float) -> dict[str, Any]:
-    face = "white" if series.hollow else series.colour
-    look = {"fmt": SYMBOLS[series.symbol], "color": series.colour, "markerfacecolor": face, "markersize": size}
-    return {**look, "elinewidth": 1.1, "capsize": 0, "markeredgewidth": 1.2}
-
-
 def _columns(axes: Axes, chart: Chart) -> None:
-    """Columns side by side, or lines whose intervals stand side by side."""
-    width = 0.05 if chart.kind == "lines" else 0.8 / len(chart.series)
+    """Columns side by side."""
+    width = 0.8 / len(chart.series)
     for number, series in enumerate(chart.series):
-        shift, values = width * (number - (len(chart.series) - 1) / 2), _scaled(chart, series.values)
+        shift = width * (number - (len(chart.series) - 1) / 2)
+        bars: Any = {"color": series.colour, "ecolor": SOFT, "error_kw": {"elinewidth": 1}}
         places = [place + shift for place in range(len(chart.categories))]
-        if chart.kind == "lines":
-            marks = {**_marks(series, 5), "linewidth": 1.3, "fmt": f"{SYMBOLS[series.symbol]}-"}
-            axes.errorbar(places, values, yerr=_interval(series), **marks)
-        else:
-            bars: Any = {"color": series.colour, "ecolor": SOFT, "error_kw": {"elinewidth": 1}}
-            axes.bar(places, values, width * 0.92, yerr=_interval(series), **bars)
+        axes.bar(places, _scaled(chart, series.values), width * 0.92, yerr=_interval(series), **bars)
     axes.set_xticks(range(len(chart.categories)), chart.categories)
     _values(axes, chart, "y")
 
@@ -276,7 +261,9 @@ def _scatter(axes: Axes, chart: Chart) -> None:
         axes.plot(x, y, color=SOFT, linestyle=":", linewidth=1.3, drawstyle="steps-post", zorder=1)
     for place, series in enumerate(chart.series):
         value = 100 * series.values[0]
-        axes.errorbar([series.x], [value], yerr=_interval(series), zorder=3, **_marks(series, 6.5))
+        look: Any = {"color": series.colour, "markerfacecolor": "white" if series.hollow else series.colour}
+        look |= {"fmt": SYMBOLS[series.symbol], "markersize": 6.5, "markeredgewidth": 1.2, "elinewidth": 1.1}
+        axes.errorbar([series.x], [value], yerr=_interval(series), zorder=3, **look)
         if (series.x, series.values[0]) in chart.front:
             align = "right" if chart.is_right(series) else "left"
             way = (-7 if align == "right" else 7), (6 if place % 2 else -10)
@@ -319,6 +306,5 @@ def _rings(axes: Axes, name: str, shares: Sequence[tuple[float, str]]) -> None:
 
 
 _DRAWN: dict[ChartKind, Callable[[Axes, Chart], None]] = {
-    **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns},
-    **{"lines": _columns, "scatter": _scatter, "boxes": _boxes},
+    **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns, "scatter": _scatter, "boxes": _boxes},
 }

@@ -22,7 +22,7 @@ from r_eval.analysis.estimates import average_by, ends
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.metrics.ranking import RANKING
 from r_eval.analysis.qrels import text_ids
-from r_eval.analysis.question_sets import Known, QuestionKey, QuestionSet, Seasons
+from r_eval.analysis.question_sets import QuestionKey, QuestionSet, Seasons
 from r_eval.analysis.results import CLEAN, IDENTITY, load, tidy
 from r_eval.analysis.retrieval import PARTS, in_order, retrieval_score
 from r_eval.analysis.submissions import SubmittedAnswer, read_results
@@ -56,7 +56,7 @@ Scores = Mapping[QuestionKey, tuple[float, float]]
 
 
 class _Entry(NamedTuple):
-    """What one system reached on one version, before it is held against all questions of the version.
+    """What one system reached on one version, before it is compared with all questions of the version.
 
     Attributes:
         identity: IDENTITY, `updated`, `approved_by`.
@@ -100,7 +100,9 @@ def board_rows(
     for path in submissions:
         answers = read_results(path)
         known = seasons.having(answers.keys(), str(path))
-        task_name = _task_of(answers, known, sets.setdefault(known.version, QuestionSet()))
+        of = sets.setdefault(known.version, QuestionSet())
+        task_name = next((task for task, id_ in of.facts if id_ in answers), "results")
+        of.add(task_name, (), known)
         metric = metrics.get(scoring.get(task_name, DEFAULT_METRIC))
         searches = any(answer.found for answer in answers.values())
         scores = {
@@ -114,9 +116,9 @@ def board_rows(
     order = sorted(sets, key=lambda version: (version is not None, version or Version("0")))
     rows = []
     for entry, name in zip(entries, _unique_names(entries), strict=True):
-        of: dict[str, Any] = {**entry.identity, "system": name}
-        of |= {"version": str(entry.version or UNKNOWN), "place": order.index(entry.version)}
-        rows += [{**of, **line} for line in _lines(entry, sets[entry.version], entries)]
+        where: dict[str, Any] = {**entry.identity, "system": name}
+        where |= {"version": str(entry.version or UNKNOWN), "place": order.index(entry.version)}
+        rows += [{**where, **line} for line in _lines(entry, sets[entry.version], entries)]
     return tidy(rows, ROWS)
 
 
@@ -134,15 +136,6 @@ def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[
         places = zip(own["task"].astype(str), own["question_id"].astype(str), strict=True)
         scores = dict(zip(places, zip(own["score"], own["found"], strict=True), strict=True))
         yield _Entry(version, identity, str(manifest["name"]), scores)
-
-
-def _task_of(answers: Mapping[str, SubmittedAnswer], known: Known, of: QuestionSet) -> str:
-    """The task of the runs that asked the questions of some answers, else one of their own."""
-    task = of.task_of(answers)
-    if not task:
-        task = "results"
-        of.add(task, (), known)
-    return task
 
 
 def _scored(question: Question, answer: SubmittedAnswer, metric: Any, searches: bool) -> tuple[float, float]:

@@ -10,7 +10,7 @@ DIR/
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,10 +65,14 @@ def write_leaderboard(
     Raises:
         UserError: A run or a season cannot be read, or there is nothing to show.
     """
+
+    def relative(paths: Iterable[Path]) -> list[str]:
+        return [Path(os.path.relpath(path.resolve(), out.resolve())).as_posix() for path in paths]
+
     board = Board(
-        runs=[_from(out, run.path) for run in runs],
-        seasons=[_from(out, path) for path in seasons],
-        submissions=[_from(out, path) for path in submissions],
+        runs=relative(run.path for run in runs),
+        seasons=relative(seasons),
+        submissions=relative(submissions),
         approved=read_board(out).approved if (out / "board.json").exists() else {},
     )
     return _write(board, out)
@@ -124,21 +128,14 @@ def _write(board: Board, out: Path) -> tuple[Path, pandas.DataFrame]:
     if rows.empty:
         raise UserError("no episodes in these runs: the leaderboard would be empty")
     versions = rows[["place", "version"]].drop_duplicates().sort_values("place")
-    facts = [_fact(rows[rows["place"] == place], name) for place, name in versions.itertuples(index=False)]
+    facts = []
+    for place, name in versions.itertuples(index=False):
+        systems = rows[rows["place"] == place].groupby(["condition", "system"])
+        updated = systems["updated"].max().max()
+        facts.append(f"{name}: {systems.size().max()} questions, {len(systems)} systems, updated {updated}")
     page = write_tables_page(out, "Leaderboard", facts, [*_tables(rows, len(versions))])
     write_whole(out / "board.json", board.model_dump_json(indent=1) + "\n")
     return page, rows
-
-
-def _from(out: Path, path: Path) -> str:
-    """A path as seen from the board's folder."""
-    return Path(os.path.relpath(path.resolve(), out.resolve())).as_posix()
-
-
-def _fact(rows: pandas.DataFrame, version: str) -> str:
-    questions = rows.groupby(["condition", "system"]).size().max()
-    systems = len(rows[["condition", "system"]].drop_duplicates())
-    return f"{version}: {questions} questions, {systems} systems, updated {rows['updated'].max()}"
 
 
 def _tables(rows: pandas.DataFrame, number: int) -> Iterator[tuple[str, str, str, pandas.DataFrame]]:

@@ -1,15 +1,13 @@
-"""Matching: which LLM suits which workflow, and what choosing a system for each question could reach.
+"""Matching: which LLM suits which workflow, and which workflow which LLM.
 
 What is compared is paired by question, in the one family of comparisons that all views share (`compare.pairs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.compare import pairs, score_matrix
-from r_eval.analysis.estimates import ALL_TASKS
+from r_eval.analysis.compare import mirrored, pairs
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import Results, ranked, records, tidy
 from r_eval.analysis.scores import averages
@@ -27,13 +25,7 @@ PARTNERS: dict[str, str] = {
     **dict.fromkeys(TESTED, NUMBER),
     "significant": FLAG,
 }
-UPPER_BOUND: dict[str, str] = {
-    **dict.fromkeys(("condition", "task"), TEXT),
-    "score": NUMBER,
-    "best": TEXT,
-    "best_score": NUMBER,
-    "questions": WHOLE,
-}
+UNTESTED: dict[str, Any] = {"questions": 0, "significant": False}
 
 
 def partners(results: Results) -> pandas.DataFrame:
@@ -46,59 +38,23 @@ def partners(results: Results) -> pandas.DataFrame:
     import pandas
 
     own = ranked(averages(results))
-    systems = records(own[own["tasks"] == own["of_tasks"]].round({"score": 12}))
-    tests: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in records(pandas.concat([pairs(results, by) for by in ("all", "domain", "level")])):
-        low, high = row["difference_low"], row["difference_high"]
-        turned = {"difference": -row["difference"], "difference_low": -high, "difference_high": -low}
-        tests[row["condition"], row["group"], row["system_a"], row["system_b"]] = row
-        tests[row["condition"], row["group"], row["system_b"], row["system_a"]] = row | turned
+    systems = own[own["tasks"] == own["of_tasks"]].round({"score": 12})
+    compared = mirrored(pandas.concat([pairs(results, by) for by in ("all", "domain", "level")]))
+    keys = ["condition", "group", "system_a", "system_b"]
+    fields = ["questions", *TESTED, "significant"]
+    tests = dict(zip(compared[keys].itertuples(index=False, name=None), records(compared[fields]), strict=True))
     rows = []
     for fixed, other in (("workflow", "llm"), ("llm", "workflow")):
-        fields: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-        for line in systems:
-            fields.setdefault((line["condition"], line[fixed], line["group"]), []).append(line)
-        for (condition, name, group), field in fields.items():
+        for (condition, name, group), field in systems.groupby(["condition", fixed, "group"], sort=False):
+            if len(field) < 2:
+                continue
+            top = field["score"].max()
+            best, rest = field[field["score"] == top], field[field["score"] < top].sort_values("score", ascending=False)
             shared = {"condition": condition, "fixed": fixed, "name": name, "group": group}
-            rows += [shared | row for row in _rivals(field, other, tests)] if len(field) > 1 else []
+            shared |= {"best": ", ".join(best[other]), "score": top}
+            if rest.empty:
+                rows.append({**shared, "rival": "", **UNTESTED})
+            for line in records(rest):
+                test = tests.get((condition, group, best["system"].iloc[0], line["system"]), UNTESTED)
+                rows.append({**shared, "rival": line[other], "rival_score": line["score"], **test})
     return tidy(rows, PARTNERS)
-
-
-def _rivals(
-    field: Sequence[dict[str, Any]], other: str, tests: Mapping[tuple[str, ...], Mapping[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """Of the systems that share a half: the best ones, with a row for each of the others."""
-    first, *_ = lines = sorted(field, key=lambda line: -line["score"])
-    ties = [line for line in lines if line["score"] == first["score"]]
-    best = {"best": ", ".join(line[other] for line in ties), "score": first["score"]}
-    unknown = {"questions": 0, "significant": False}
-    for line in lines[len(ties) :]:
-        test = tests.get((first["condition"], first["group"], first["system"], line["system"]), unknown)
-        found = {name: test[name] for name in ("questions", *TESTED, "significant") if name in test}
-        yield {**best, "rival": line[other], "rival_score": line["score"], **found}
-    if len(ties) == len(lines):
-        yield {**best, "rival": "", **unknown}
-
-
-def upper_bound(results: Results) -> pandas.DataFrame:
-    """Each question answered by the ranked system that does best on it: what choosing by question could reach at most.
-
-    By task and, last, over all tasks. `best` is the system with the highest score there; an episode without a score
-    counts 0.
-    """
-    import pandas
-
-    own = ranked(results.episodes)
-    rows: list[dict[str, Any]] = []
-    for condition in results.conditions:
-        matrix = score_matrix(own[(own["condition"] == condition) & own["score"].notna()])
-        scores = pandas.DataFrame(matrix.scores, columns=matrix.columns).fillna(0.0)
-        tasks = scores.assign(bound=scores.max(axis=1)).groupby(matrix.task, sort=False)
-        found, sizes = tasks.mean(), tasks.size()
-        if len(found) > 1:
-            found.loc[ALL_TASKS], sizes.loc[ALL_TASKS] = found.mean(), sizes.sum()
-        for task, (*each, bound) in zip(found.index, found.to_numpy(), strict=True):
-            best = max(range(len(each)), key=each.__getitem__)
-            row = {"condition": condition, "task": task, "score": bound, "questions": sizes[task]}
-            rows.append({**row, "best": matrix.columns[best], "best_score": each[best]})
-    return tidy(rows, UPPER_BOUND)

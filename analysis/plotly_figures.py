@@ -149,24 +149,16 @@ def _bars(chart: Chart) -> Drawn:
     return data, {"xaxis": _value_axis(chart), **_rows(chart.categories), "barmode": "stack", "bargap": 0.25}
 
 
-def _marker(series: Series) -> Figure:
-    symbol = f"{series.symbol}-open" if series.hollow else series.symbol
-    return {"color": series.colour, "symbol": symbol, "size": 10}
-
-
 def _columns(chart: Chart) -> Drawn:
-    """Columns side by side, or lines whose intervals stand side by side."""
-    lines, middle, data = chart.kind == "lines", (len(chart.series) - 1) / 2, []
-    for number, series in enumerate(chart.series):
-        if lines:
-            line = {"color": series.colour, "width": 1.5}
-            trace = _trace(chart, series, "scatter", mode="lines+markers", line=line, marker=_marker(series))
-        else:
-            trace = _trace(chart, series, "bar", marker={"color": series.colour})
-        shift = 0.06 * (number - middle) if lines else 0  # of a place
-        interval = _interval(series, series.colour if lines else QUIET)
-        places = [place + shift for place in range(len(chart.categories))]
-        data.append({**trace, **interval, "x": places, "y": _numbers(chart, series.values)})
+    """Columns side by side."""
+    places = list(range(len(chart.categories)))
+    data = [
+        {
+            **_trace(chart, series, "bar", marker={"color": series.colour}),
+            **{"x": places, "y": _numbers(chart, series.values), **_interval(series, QUIET)},
+        }
+        for series in chart.series
+    ]
     axes = {"xaxis": _axis(chart.categories, showgrid=False), "yaxis": _value_axis(chart)}
     return data, {**axes, "barmode": "group", "height": 330}
 
@@ -180,7 +172,9 @@ def _scatter(chart: Chart) -> Drawn:
         data.append({**front, "x": list(x), "y": _numbers(chart, y)})
     for place, series in enumerate(chart.series):
         named = (series.x, series.values[0]) in chart.front
-        trace = _trace(chart, series, "scatter", mode="markers+text" if named else "markers", marker=_marker(series))
+        symbol = f"{series.symbol}-open" if series.hollow else series.symbol
+        marker = {"color": series.colour, "symbol": symbol, "size": 10}
+        trace = _trace(chart, series, "scatter", mode="markers+text" if named else "markers", marker=marker)
         where = f"{'top' if place % 2 else 'bottom'} {'left' if chart.is_right(series) else 'right'}"
         text = {"text": [_text(series.name)], "textposition": where, "textfont": {"size": 11}}
         across = f"<br>{_plain(series.x)} {_text(chart.x_label)}"
@@ -205,6 +199,5 @@ def _boxes(chart: Chart) -> Drawn:
 
 
 _DRAWN: dict[ChartKind, Callable[[Chart], Drawn]] = {
-    **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns},
-    **{"lines": _columns, "scatter": _scatter, "boxes": _boxes},
+    **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns, "scatter": _scatter, "boxes": _boxes},
 }

@@ -48,7 +48,7 @@ UNITS = {"length": "characters", "seconds": "seconds", "prompt_tokens": "tokens"
 COMPONENTS: dict[str, str] = {
     **dict.fromkeys(("study", "condition", "component", "setting"), TEXT),
     **dict.fromkeys(("base", "ordinal"), FLAG),
-    **dict.fromkeys(("moved", "table", "task", "metric"), TEXT),
+    **dict.fromkeys(("table", "task", "metric"), TEXT),
     "main": FLAG,
     **dict.fromkeys((f"{name}{end}" for name in ("score", "number") for end in ("", "_low", "_high")), NUMBER),
     "unit": TEXT,
@@ -125,7 +125,7 @@ def read_components(folder: Path) -> pandas.DataFrame:
         unit = UNITS.get(metric, SHARE)
         value = number_in(path, number, line, "value", 100.0 if unit == SHARE else MOST)
         mean = {"score": value / 100} if unit == SHARE else {"number": value}
-        found[key] = {**line, **mean, "unit": unit, "study": folder.name, "condition": "clean", "moved": ""}
+        found[key] = {**line, **mean, "unit": unit, "study": folder.name, "condition": "clean"}
         settings.setdefault(component, {})[setting] = None
         metrics.setdefault((component, task), {})[metric] = None
     rows = []

@@ -1,13 +1,13 @@
 """Of which version of a question set some questions are, and what else that version asks.
 
-A season's version is written beside its question file (`<name>.season.json`), and a run whose grid names such a file
-has a copy of it beside its own copy of the questions. Where there is none, the questions are recognised among the files
-that are named: they are of the season whose file has all of them, word for word.
+A season's version is written next to its question file (`<name>.season.json`), and a run whose grid names such a file
+has a copy of it next to its own copy of the questions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,13 +26,8 @@ QuestionKey = tuple[str, str]
 
 
 class Known(NamedTuple):
-    """What is known of a question set.
-
-    Attributes:
-        version: None where it is of no known season.
-        size: How many questions the version has; 0 where that is not known.
-        questions: All of them, where their file is known.
-    """
+    """What is known of a question set: its version (None without a season), how many questions the version has (0 where
+    that is not known), and all of them, where their file is known."""
 
     version: Version | None = None
     size: int = 0
@@ -40,10 +35,7 @@ class Known(NamedTuple):
 
 
 class Seasons:
-    """Knows of which version questions are: by the season beside a run's copy, or word for word by question files.
-
-    Args:
-        files: Question files with a season beside them.
+    """The question sets of some files with a season next to them.
 
     Raises:
         UserError: A file cannot be read, or has no season.
@@ -57,17 +49,15 @@ class Seasons:
             self._known.append(Known(Version(season.version), season.count, read_questions(path)))
 
     def of(self, run: RunFolder, task: str) -> Known:
-        """The question set that a run asked in a task; without a version where no season has the questions.
+        """The question set of a run's task; without a version where its questions have no season.
 
         Raises:
-            UserError: A question or a season cannot be read, or two versions have the same questions.
+            UserError: The season cannot be read.
         """
-        texts = _texts(run.questions(task))
-        found = [one for one in self._known if texts and texts <= _texts(one.questions)]
-        if (season := read_season(run.questions_file(task))) is not None:
-            version = Version(season.version)
-            return next((one for one in found if one.version == version), Known(version, season.count))
-        return _only(found, f"{run.path}: the questions of {task}")
+        if (season := read_season(run.questions_file(task))) is None:
+            return Known()
+        version = Version(season.version)
+        return next((one for one in self._known if one.version == version), Known(version, season.count))
 
     def having(self, ids: Collection[str], what: str) -> Known:
         """The question set that has some ids.
@@ -81,30 +71,24 @@ class Seasons:
         found = [one for one in self._known if any(question.id in ids for question in one.questions)]
         if not found:
             raise UserError(f"{what}: no known season has a question of these ids; name its private file with --season")
-        return _only(found, f"{what}: the ids")
+        versions = sorted({known.version for known in found if known.version is not None})
+        if len(versions) > 1:
+            names = " and ".join(map(str, versions))
+            raise UserError(f"{what}: the ids are those of the versions {names}; name one of them")
+        return found[0]
 
 
-def _only(found: Sequence[Known], what: str) -> Known:
-    versions = sorted({known.version for known in found if known.version is not None})
-    if len(versions) > 1:
-        raise UserError(f"{what} are those of the versions {' and '.join(map(str, versions))}; name one of them")
-    return found[0] if found else Known()
-
-
-def _texts(questions: Iterable[Question]) -> frozenset[tuple[str, str]]:
-    return frozenset((question.id, question.question) for question in questions)
-
-
+@dataclass
 class QuestionSet:
     """The questions of a version, over all that is known of it: against these every system is scored.
 
     Attributes:
         facts: Of each question its type, whether something is known to be relevant, and its cluster.
+        sizes: By task, how many questions the version has at least.
     """
 
-    def __init__(self) -> None:
-        self.facts: dict[QuestionKey, tuple[str, bool, str]] = {}
-        self._sizes: dict[str, int] = {}
+    facts: dict[QuestionKey, tuple[str, bool, str]] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
 
     def add(self, task: str, questions: Iterable[Question], known: Known) -> None:
         """Count what a run asked, and what else its version asks.
@@ -115,16 +99,9 @@ class QuestionSet:
         for one in (*known.questions, *questions):
             relevant = bool(one.evidence or text_ids(one))
             self.facts[task, one.id] = (str(one.meta.get("type") or ""), relevant, cluster_of(one))
-        self._sizes[task] = max(known.size, self._sizes.get(task, 0))
+        self.sizes[task] = max(known.size, self.sizes.get(task, 0))
 
     def questions(self) -> list[QuestionKey]:
-        """Every question; of those that no run asked and no file tells, only that they are there."""
-        counts = {task: sum(key[0] == task for key in self.facts) for task in self._sizes}
-        return [
-            *self.facts,
-            *((task, f"\0{n}") for task, size in self._sizes.items() for n in range(counts[task], size)),
-        ]
-
-    def task_of(self, ids: Collection[str]) -> str:
-        """The first task that asks one of some questions; "" where none does."""
-        return next((task for task in self._sizes if any((task, one) in self.facts for one in ids)), "")
+        """Every question; of those that no run asked and no file has, only that they exist."""
+        counts = {task: sum(key[0] == task for key in self.facts) for task in self.sizes}
+        return [*self.facts, *((task, f"\0{n}") for task in self.sizes for n in range(counts[task], self.sizes[task]))]

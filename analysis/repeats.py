@@ -12,42 +12,17 @@ from typing import TYPE_CHECKING
 
 from r_eval.analysis.estimates import by_task, ends
 from r_eval.analysis.frame import NUMBER, TEXT, WHOLE
-from r_eval.analysis.results import IDENTITY, tidy
+from r_eval.analysis.results import IDENTITY, Results, tidy
 from r_eval.analysis.statistics import MATCH
 
 if TYPE_CHECKING:
     import pandas
-
-    from r_eval.analysis.results import Results
 
 REPEATS = {
     **dict.fromkeys((*IDENTITY, "task"), TEXT),
     **dict.fromkeys(("k", "questions"), WHOLE),
     **dict.fromkeys(ends("pass_at_k", "pass_hat_k"), NUMBER),
 }
-
-
-def pass_at_k(tries: int, right: int, k: int) -> float:
-    """The chance that of k among these tries at least one is right; raises as `pass_hat_k`.
-
-    >>> pass_at_k(4, 1, 2)
-    0.5
-    """
-    return 1 - pass_hat_k(tries, tries - right, k)
-
-
-def pass_hat_k(tries: int, right: int, k: int) -> float:
-    """The chance that of k among these tries all are right.
-
-    Raises:
-        ValueError: Not 1 <= k <= tries, or not 0 <= right <= tries.
-
-    >>> pass_hat_k(4, 3, 2)
-    0.5
-    """
-    if not (1 <= k <= tries and 0 <= right <= tries):
-        raise ValueError(f"k = {k} and {right} right of {tries} tries: expected 1 <= k <= tries and right <= tries")
-    return comb(right, k) / comb(tries, k)
 
 
 def repeats(results: Results) -> pandas.DataFrame:
@@ -64,9 +39,9 @@ def repeats(results: Results) -> pandas.DataFrame:
     questions = tries.agg(cluster=("cluster", "first"), tries=("right", "size"), right=("right", "sum")).reset_index()
     parts = []
     for k in (2**power for power in range(int(questions["tries"].max()).bit_length())):
-        own = questions[questions["tries"] >= k].assign(k=k)
-        for chance in (pass_at_k, pass_hat_k):
-            own[chance.__name__] = [chance(*row, k) for row in zip(own["tries"], own["right"], strict=True)]
-        parts.append(own)
+        own = questions[questions["tries"] >= k]
+        counts = list(zip(own["tries"], own["right"], strict=True))
+        at_least_one = [1 - comb(n - right, k) / comb(n, k) for n, right in counts]
+        parts.append(own.assign(k=k, pass_at_k=at_least_one, pass_hat_k=[comb(r, k) / comb(n, k) for n, r in counts]))
     found = by_task(pandas.concat(parts, ignore_index=True), ["pass_at_k", "pass_hat_k"], further=["k"])
     return tidy(found, REPEATS)

@@ -10,7 +10,6 @@ Where two folders hold the same cell, the later folder's name is added to its sy
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,13 +32,12 @@ CELLS: dict[str, str] = {
     "stopped": FLAG,
     "score": NUMBER,
     "connections": "Int64",
-    "parameters": NUMBER,
 }
 """The columns of `Results.cells`.
 
 `expected` are the episodes that the grid asks for, `episodes` those recorded; both are missing for published means
-without a number. `stopped` says that early stopping left some out, `score` is a published mean (0 to 1). `connections`
-and `parameters` are those of the LLM, by the grid.
+without a number. `stopped` says that early stopping left some out, `score` is a published mean (0 to 1), `connections`
+are those of the LLM, by the grid.
 """
 TASKS = ("name", "short", "title", "id", "domain", "level", "metric")
 """The columns of `Results.tasks`; `short` is the name without its domain, where no two tasks share it then."""
@@ -99,7 +97,7 @@ def once(view: Callable[[Results], pandas.DataFrame]) -> Callable[[Results], pan
 
 
 class _Folder(NamedTuple):
-    """What a folder says of its cells and tasks, each a row."""
+    """The cells and tasks of a folder, each a row."""
 
     folder: RunFolder
     manifest: dict[str, Any]
@@ -180,8 +178,7 @@ def _cells(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             **{name: task[name] for name in ("domain", "level", "metric")},
             **{"system": system, "role": role[system], "run": manifest["name"]},
             **{"expected": int(cell["episodes"]), "stopped": bool(cell.get("skipped"))},
-            "connections": _number(llm.get("connections"), int),
-            "parameters": _number(llm.get("parameters"), float),
+            "connections": connections if type(connections := llm.get("connections")) is int else None,
         }
 
 
@@ -197,14 +194,6 @@ def _llm(manifest: Mapping[str, Any], llm: str) -> dict[str, Any]:
         if isinstance(entry, dict) and llm in (entry.get("name"), entry.get("llm")):
             return {**entry, **found}
     return dict(found)
-
-
-def _number(value: Any, kind: type[Any]) -> Any:
-    """A number that a grid gives; None where it is none."""
-    try:
-        return kind(value) if value is not None else None
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def _suffixes(parts: Sequence[_Folder]) -> list[str]:
@@ -250,9 +239,6 @@ def _cell_frame(
 
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:
-    short = {task["name"]: task["name"].rpartition("/")[2] for task in tasks}
-    twice = Counter(short.values())
-    rows = [
-        {**task, "short": task["name"] if twice[short[task["name"]]] > 1 else short[task["name"]]} for task in tasks
-    ]
-    return tidy(rows, dict.fromkeys(TASKS, TEXT))
+    frame = tidy(tasks, dict.fromkeys(TASKS, TEXT))
+    short = frame["name"].str.rpartition("/")[2]
+    return frame.assign(short=short.mask(short.duplicated(keep=False), frame["name"]).astype(TEXT))

@@ -1,4 +1,4 @@
-"""Robustness: what a condition costs, what is read and what remembered, what needs the domain.
+"""Robustness: what a condition costs, and what is read and what remembered.
 
 Each diagnostic is a function from `Results` to a tidy frame with a row per system and task, and one over all tasks of a
 system: means over tasks, sums of counts. Those over the variants of a question are in `variants`.
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Verdict = Literal["faithful", "leaked", "other"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-KINDS = ("needed", "knew", "lost", "neither")
 RIGHT = ("EM", "AM")
 """Response types whose answer matches."""
 
@@ -125,61 +124,3 @@ def _verdicts(results: Results) -> Iterator[dict[str, Any]]:
                     stopped = one.outcome.kind in INFRASTRUCTURE_FAILURES
                     found = None if stopped else verdict(one.answer, one.golds, old)
                     yield {**place, "question_id": one.question_id, "verdict": found}
-
-
-@once
-def closed_book(results: Results) -> pandas.DataFrame:
-    """Of a system's right answers, how many need the domain, and how many its LLM gives without it.
-
-    Each system is paired, question by question, with the workflow `direct` of the same LLM under the same condition,
-    which sees no domain at all. Tasks whose questions bring documents along, which `direct` is shown, are left out.
-
-    - needed: the system is right and the LLM alone is wrong.
-    - knew: both are right. The answer may have been read or remembered; the score does not say.
-    - lost: the LLM alone is right and the system is wrong.
-    - neither: both are wrong.
-
-    Right is EM or AM. `am` counts right answers without evidence seen, `am_knew` those of them that the LLM alone gives
-    too. With several epochs each one of the system is compared with each one of `direct`, so that the numbers of
-    questions are means and need not be whole.
-    """
-    shares = [f"{kind}_share" for kind in KINDS]
-    needed = {"needed_of_right_share": ("needed", "right")}
-    sums = ["right", *KINDS, "am", "am_knew"]
-    types = {**_PLACE, **dict.fromkeys(("questions", "unpaired"), WHOLE), **dict.fromkeys(sums, NUMBER)}
-    types |= dict.fromkeys(ends(*needed, *shares), NUMBER)
-    rows = _with_direct(results)
-    paired = rows.groupby([*IDENTITY, "task"], observed=True)["alone"].transform("count")
-    found = by_task(rows[paired > 0], shares, needed, [*sums, "unpaired"])
-    return tidy(found.assign(questions=found["questions"] - found["unpaired"]), types)
-
-
-def _with_direct(results: Results) -> pandas.DataFrame:
-    """A row per system and question: how often the system is right, and how often its LLM alone is (`alone`)."""
-    episodes = results.episodes
-    open_books = {
-        task["name"]
-        for run in results.runs
-        for task in run.manifest()["tasks"]
-        if any(question.context for question in run.questions(task["name"]))
-    }
-    columns = [*IDENTITY, "task", "question_id", "cluster"]
-    known = episodes[episodes["score"].notna() & ~episodes["task"].isin(open_books)]
-    rows = known[columns].assign(
-        right=known["response_type"].isin(RIGHT).astype("float64"),
-        am=(known["response_type"] == "AM").astype("float64"),
-    )
-    alone = rows[rows["role"] == "baseline"]
-    last = alone.groupby(["condition", "llm"], observed=True)["system"].transform("last")
-    pair = ["condition", "llm", "task", "question_id"]
-    means = alone[alone["system"] == last].groupby(pair, observed=True)["right"].mean().rename("alone").reset_index()
-    own = rows[rows["role"] == "system"].groupby(columns, observed=True)[["right", "am"]].mean().reset_index()
-    found = own.merge(means, on=pair, how="left")
-    direct = found["alone"]
-    unpaired = direct.isna()
-    found[["right", "am"]] = found[["right", "am"]].mask(unpaired)
-    agent = found["right"]
-    kinds = (agent * (1 - direct), agent * direct, (1 - agent) * direct, (1 - agent) * (1 - direct))
-    for kind, share in zip(KINDS, kinds, strict=True):
-        found[kind] = found[f"{kind}_share"] = share
-    return found.assign(am_knew=found["am"] * direct, unpaired=unpaired.astype("int64"))

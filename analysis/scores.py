@@ -61,9 +61,13 @@ FURTHER: dict[str, str] = {
 
 @once
 def scores(results: Results) -> pandas.DataFrame:
-    """The score of each system on each task with its 95 % interval, and how many episodes stand behind it."""
+    """The score of each system on each task with its 95 % interval, and the number of episodes behind it."""
     frame = results.cells.rename(columns={"score": "published", "episodes": "recorded"})
-    for part in (mean_by(results.episodes, KEYS), _counts(results.episodes)):
+    scored = results.episodes.assign(scored=results.episodes["score"].notna())
+    sums = {"episodes": ("scored", "sum"), "total": ("score", "sum")}
+    sums |= {name: (name, "sum") for name in ("unparsed", "undecided")}
+    counted = scored.groupby(KEYS, observed=True).agg(**sums).reset_index()
+    for part in (mean_by(results.episodes, KEYS), counted):
         frame = frame.merge(part.astype(dict.fromkeys(KEYS, TEXT)), "left", KEYS)
     counts = ["episodes", "questions", "clusters", "unparsed", "undecided", "total"]
     frame[counts] = frame[counts].fillna(0)
@@ -77,14 +81,6 @@ def scores(results: Results) -> pandas.DataFrame:
     for name, values in {**published, "episodes": known, "questions": float("nan"), "clusters": float("nan")}.items():
         frame[name] = frame[name].mask(frame["published"].notna(), values)
     return tidy(frame, SCORES)
-
-
-def _counts(episodes: pandas.DataFrame) -> pandas.DataFrame:
-    """Sums of scores and numbers of episodes by condition, system and task."""
-    scored = episodes.assign(scored=episodes["score"].notna())
-    sums = {"episodes": ("scored", "sum"), "total": ("score", "sum")}
-    sums |= {name: (name, "sum") for name in ("unparsed", "undecided")}
-    return scored.groupby(KEYS, observed=True).agg(**sums).reset_index()
 
 
 def groups_of(tasks: pandas.DataFrame) -> dict[str, list[str]]:
@@ -112,9 +108,8 @@ def averages(results: Results) -> pandas.DataFrame:
 
     groups = groups_of(results.tasks)
     by_task = scores(results)
-    names = pandas.DataFrame(
-        [_group(name, results.domains) | {"of_tasks": len(tasks)} for name, tasks in groups.items()],
-        columns=["group", "domain", "level", "of_tasks"],
+    names = pandas.DataFrame([_group(name, results.domains) for name in groups]).assign(
+        of_tasks=list(map(len, groups.values()))
     )
     members = pandas.DataFrame(
         [(name, task) for name, tasks in groups.items() for task in tasks], columns=["group", "task"]
@@ -128,8 +123,7 @@ def averages(results: Results) -> pandas.DataFrame:
     frame["complete"] = whole & (frame["incomplete"] == 0)
     own = ranked(frame[whole])
     frame["rank"] = own["score"].round(12).groupby([own["condition"], own["group"]]).rank("min", ascending=False)
-    for name, open_ranks in _open_ranks(results, own[own["group"] == ALL]).items():
-        frame[name] = open_ranks
+    frame = frame.join(_open_ranks(results, own[own["group"] == ALL]))
     return tidy(frame.fillna({"questions": 0, "clusters": 0, "stopped": False}), AVERAGES)
 
 
@@ -159,19 +153,18 @@ def _intervals(results: Results, groups: Mapping[str, Sequence[str]]) -> pandas.
     return pandas.concat([part[columns].astype(dict.fromkeys(keys, TEXT)) for part in parts])
 
 
-def _open_ranks(results: Results, own: pandas.DataFrame) -> dict[str, pandas.Series]:
+def _open_ranks(results: Results, own: pandas.DataFrame) -> pandas.DataFrame:
     """The lowest and highest rank of the systems over everything, by the rows of `own`."""
     import pandas
 
-    low, high = (pandas.Series(index=own.index, dtype=NUMBER) for _ in range(2))
+    ends = pandas.DataFrame(index=own.index, columns=["rank_low", "rank_high"], dtype=NUMBER)
     compared = pairs(results)
     for condition, rows in own.groupby("condition", sort=False):
         within = compared[compared["condition"] == condition]
         if len(within):
             places = ranking(rows.set_index("system")["score"], within).set_index("system")
-            low[rows.index] = places["rank_low"].reindex(rows["system"]).to_numpy()
-            high[rows.index] = places["rank_high"].reindex(rows["system"]).to_numpy()
-    return {"rank_low": low, "rank_high": high}
+            ends.loc[rows.index] = places[list(ends)].reindex(rows["system"]).to_numpy()
+    return ends
 
 
 def scores_table(results: Results) -> pandas.DataFrame:
@@ -184,8 +177,12 @@ def scores_table(results: Results) -> pandas.DataFrame:
     tasks, groups = results.tasks["name"].tolist(), groups_of(results.tasks)
     keys = ["condition", "system"]
     base = by_group[by_group["group"] == ALL].set_index(keys)
-    score, episodes = (_wide(by_task, "task", name, base.index) for name in ("score", "episodes"))
-    average, rank = (_wide(by_group, "group", name, base.index) for name in ("score", "rank"))
+
+    def wide(frame: pandas.DataFrame, columns: str, values: str) -> pandas.DataFrame:
+        return frame.pivot(index=keys, columns=columns, values=values).reindex(base.index)
+
+    score, episodes = (wide(by_task, "task", name) for name in ("score", "episodes"))
+    average, rank = (wide(by_group, "group", name) for name in ("score", "rank"))
     columns = {
         **{task: score[task] for task in tasks},
         **{f"average_{name}": average[name] for name in [*results.domains, ALL]},
@@ -194,19 +191,11 @@ def scores_table(results: Results) -> pandas.DataFrame:
         **{name: base[f"score_{name}"] for name in ("low", "high", "worst", "best")},
         **{f"episodes_{task}": episodes[task] for task in tasks},
     }
-    found = pandas.DataFrame({name: _percent(values) for name, values in columns.items()}, index=base.index)
+    found = pandas.DataFrame(columns, index=base.index)
+    shares = found.select_dtypes(NUMBER).columns
+    found[shares] = (100 * found[shares]).round(2)
     named = base.reset_index()[["system", "workflow", "llm"]]
     return pandas.concat([named, found.reset_index(drop=True), base.reset_index()[["condition", "role"]]], axis=1)
-
-
-def _wide(frame: pandas.DataFrame, name: str, value: str, index: pandas.Index) -> pandas.DataFrame:
-    """A value by system (rows) and by task or group (columns)."""
-    return frame.pivot(index=["condition", "system"], columns=name, values=value).reindex(index)
-
-
-def _percent(values: pandas.Series) -> pandas.Series:
-    """Scores as percent with two decimals; counts and ranks as they are."""
-    return (100 * values).round(2) if values.dtype == NUMBER else values
 
 
 def failures(results: Results) -> pandas.DataFrame:

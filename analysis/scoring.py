@@ -1,4 +1,4 @@
-"""Scores: what each episode's answer is worth and which type of response it is, kept beside the episodes.
+"""Scores: what each episode's answer is worth and which type of response it is, kept next to the episodes.
 
 A line of `scores/<system>/<condition>/<task>.jsonl` belongs to the episode with the same `episode_id`. Scoring reads
 episodes and writes scores, so it can be repeated at any time with another metric, taxonomy or threshold; the last one
@@ -315,12 +315,10 @@ def ensure_scored(run: RunFolder) -> None:
     A run that goes on is scored as far as it has come.
     """
     there = [cell for cell in run.cells() if cell.path(run.episodes_root).exists()]
-    stale = [cell for cell in there if not is_current(run, cell)]
-    kept = next(filter(None, (_kept(cell.path(run.scores_root)) for cell in there)), None) if stale else None
-    if kept:
-        score_run(run, registry.filter_trusted(kept.metrics), kept.taxonomy, kept.threshold, stale)
-    elif stale:
-        score_run(run, cells=stale)
+    if stale := [cell for cell in there if not is_current(run, cell)]:
+        kept = next(filter(None, (_kept(cell.path(run.scores_root)) for cell in there)), None)
+        settings = (registry.filter_trusted(kept.metrics), kept.taxonomy, kept.threshold) if kept else ()
+        score_run(run, *settings, cells=stale)
 
 
 def is_current(run: RunFolder, cell: Cell) -> bool:
@@ -340,11 +338,8 @@ def hash_file(path: Path) -> str:
     Raises:
         UserError: It cannot be read.
     """
-    digest = hashlib.blake2b(digest_size=8)
     with open_regular(path) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
 
 
 def _kept(path: Path) -> ScoreRecord | None:
@@ -363,15 +358,11 @@ def _kept(path: Path) -> ScoreRecord | None:
 
 def _compute(name: str, episodes: Sequence[Episode]) -> list[float | None]:
     """A metric of every answer, None where it failed."""
-
-    def context(place: int) -> str:
-        return "\n".join(filter(None, map(evidence_text, episodes[place].steps)))
-
     scores = registry.get(name).scores(
         [episode.answer for episode in episodes],
         [episode.golds for episode in episodes],
         [episode.question for episode in episodes],
-        context,
+        lambda place: "\n".join(filter(None, map(evidence_text, episodes[place].steps))),
         [episode.episode_id for episode in episodes],
     )
     return [None if math.isnan(score) else score for score in scores]

@@ -1,10 +1,8 @@
 """Sweeps: what each value of a setting comes to, which values differ significantly, and which to take.
 
-A component is a setting that a run varies (`vary` in run.json: chunk size, retriever, top-k), or the LLM. One setting
-at a time (protocol `one`): a value's numbers are those of the workflow that differs from the base in this setting,
-under the LLM that all variants ran with. All combinations (protocol `cross`): a question's number at a value is its
-mean over the combinations of the other settings and LLMs, so that values are still paired by question; only the
-combinations that every value has count, and only the questions that all of these have.
+A component is a setting that a run varies (`vary` in run.json: chunk size, retriever, top-k), or the LLM. A value's
+numbers are those of the system that has it while every other setting and the LLM are the base's, whether the run varied
+one setting at a time or crossed all of them; every combination is a system of its own in the other tables.
 
 All pairs of values of all components and tasks of a run under one condition are one family of comparisons: the best
 value was chosen by looking, so that a correction over fewer would promise too much.
@@ -12,17 +10,16 @@ value was chosen by looking, so that a correction over fewer would promise too m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.compare import RENAMED
+from r_eval.analysis.compare import compare_columns, mirrored, score_matrix
 from r_eval.analysis.estimates import ends, mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
 from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
 from r_eval.analysis.qrels import RETRIEVAL
-from r_eval.analysis.results import Results, once, tidy
-from r_eval.analysis.statistics import ScorePairs, compare
+from r_eval.analysis.results import Results, once, records, tidy
 
 if TYPE_CHECKING:
     import pandas
@@ -48,42 +45,29 @@ RECOMMENDED: dict[str, str] = {
 """The columns of `recommend`."""
 
 
-class _Variant(NamedTuple):
-    """A workflow with an LLM.
-
-    Attributes:
-        values: By component; what merely moves along with another setting counts as at the base.
-        moved: What moves along ("top_k 16").
-    """
-
-    workflow: str
-    llm: str
-    values: Mapping[str, str]
-    moved: str
-
-
 @once
 def components(results: Results) -> pandas.DataFrame:
     """What each value of each component comes to on each task, by every metric; published results as they are printed.
 
     `score` is a share with its interval, `number` what is no share, in `unit`. `main` marks the task's own metric,
-    `base` the value at which a component stands while another one varies, `moved` names settings that move along with a
-    value. `ordinal` says that the values are numbers; these ascend.
+    `base` the component's value while another one varies. `ordinal` says that the values are numbers; these ascend.
     """
     import pandas
 
     parts = [read_components(folder.path) for folder in results.published if (folder.path / FILE).is_file()]
-    rows = _marginals(results)
+    rows = _measured(results)
     if len(rows):
         keys = [*_POINT, "setting"]
         means = []
         for name, shares in (("score", True), ("number", False)):
             own = rows[(rows["unit"] == SHARE) == shares].rename(columns={"value": name})
             means.append(mean_by(own, keys, name, bounded=shares))
-        facts = rows.drop_duplicates(keys)[
-            [*keys, "base", "ordinal", "moved", "main", "unit", "episodes", "incomplete"]
-        ]
-        found = facts.merge(pandas.concat(means, ignore_index=True), on=keys, how="left")
+        facts = rows.groupby(keys, observed=True, sort=False).agg(
+            {**dict.fromkeys(("base", "ordinal", "main", "unit", "expected"), "first"), "value": "size"}
+        )
+        facts["incomplete"] = (facts["expected"] - facts["value"]).clip(lower=0)
+        found = facts.rename(columns={"value": "episodes"}).reset_index()
+        found = found.merge(pandas.concat(means, ignore_index=True), on=keys, how="left")
         parts.insert(0, tidy(found.assign(table=""), COMPONENTS))
     return pandas.concat(parts, ignore_index=True) if parts else tidy([], COMPONENTS)
 
@@ -93,21 +77,23 @@ def setting_pairs(results: Results) -> pandas.DataFrame:
     """All pairs of values of each component by the task's own metric, paired by question."""
     import pandas
 
-    rows, parts = _marginals(results), []
-    for _, family in rows[rows["main"]].groupby(["study", "condition"], sort=False) if len(rows) else ():
-        places, samples = [], []
-        for names, own in family.groupby(_POINT, sort=False):
-            table = own.pivot(index="question_id", columns="setting", values="value")
-            clusters = own.drop_duplicates("question_id").set_index("question_id")["cluster"].reindex(table.index)
-            for a, b in combinations(dict.fromkeys(own["setting"]), 2):
-                places.append({**dict(zip(_POINT, names, strict=True)), "setting_a": a, "setting_b": b})
-                samples.append(
-                    ScorePairs(table[a].to_numpy(float), table[b].to_numpy(float), clusters.to_numpy(object))
-                )
-        if samples:
-            found = pandas.DataFrame(compare(*samples)._asdict())
-            parts.append(pandas.DataFrame(places).join(found.rename(columns=RENAMED)))
-    found = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=list(PAIRS))
+    members, metric = _members(results), dict(zip(results.tasks["name"], results.tasks["metric"], strict=True))
+    parts = [pandas.DataFrame(columns=list(PAIRS))]
+    for study, own in members.groupby("study", sort=False):
+        sides = {
+            (one.system, two.system): (component, one.setting, two.setting)
+            for component, values in own.groupby("component", sort=False)
+            for one, two in combinations(values.itertuples(), 2)
+        }
+        scored = results.episodes[results.episodes["system"].isin(own["system"]) & results.episodes["score"].notna()]
+        for condition, episodes in scored.groupby("condition", observed=True):
+            matrix = score_matrix(episodes)
+            found = compare_columns(matrix, list(sides), {task: [task] for task in matrix.tasks})
+            names = [sides[pair] for pair in zip(found["a"], found["b"], strict=True)]
+            found[["component", "setting_a", "setting_b"]] = pandas.DataFrame(names, dtype=object)
+            found = found.assign(study=study, condition=condition, task=found["group"])
+            parts.append(found.assign(metric=found["task"].map(metric)))
+    found = pandas.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     return tidy(found[found["questions"] > 0], PAIRS)
 
 
@@ -167,14 +153,8 @@ def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame) -> dict[str,
         "best": ", ".join(name for name in order if scores[name] == scores[top]),
         "trend": trend(list(scores.values())) if points["ordinal"].all() else "",
     }
-    against = {}
-    for line in pairs.to_dict("records"):
-        if line["setting_a"] == top:
-            against[line["setting_b"]] = line
-        elif line["setting_b"] == top:
-            low, high = -line["difference_high"], -line["difference_low"]
-            turned = {"difference": -line["difference"], "difference_low": low, "difference_high": high}
-            against[line["setting_a"]] = line | turned
+    both = mirrored(pairs, "setting_a", "setting_b")
+    against = {line["setting_b"]: line for line in records(both[both["setting_a"] == top])}
     if not against:
         return facts | {"reason": "means without questions have no significance"}
     known = [name for name in order if name in against]
@@ -189,127 +169,72 @@ def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame) -> dict[str,
     if base in order[1:] and base not in worse:
         return facts | {"choice": base, "reason": f"not significantly worse than {top}"}
     lead, p = 100 * against[rival]["difference"], against[rival]["p_adjusted"]
-    shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return facts | {"choice": top, "reason": f"significantly better than {rival}, by {lead:.1f} points ({shown})"}
+    p_text = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return facts | {"choice": top, "reason": f"significantly better than {rival}, by {lead:.1f} points ({p_text})"}
 
 
 @once
-def _marginals(results: Results) -> pandas.DataFrame:
-    """A row per study, condition, component, value, task, metric and question: the mean over the combinations.
-
-    Settings are in the order of tables: numbers ascend, others are as the grid names them.
-    """
+def _members(results: Results) -> pandas.DataFrame:
+    """The system behind each value of each component of the runs, values in the order of tables."""
     import pandas
 
-    parts = []
+    rows: list[tuple[Any, ...]] = []
     for run, suffix in zip(results.runs, results.suffixes, strict=True):
         manifest = run.manifest()
-        if not (manifest.get("vary") or {}).get("workflows"):
-            continue
-        variants, base = _variants(manifest)
-        measured, cross = _measured(results, variants, suffix), manifest["vary"].get("protocol") == "cross"
-        for component in dict.fromkeys(name for variant in variants for name in variant.values):
-            groups = _groups(variants, base, component, cross)
-            if len(groups) > 1:
-                part = _component(measured, groups, base.get(component, ""), suffix)
-                moved = "" if cross else part["moved"]
-                parts.append(part.assign(study=f"{manifest['name']}{suffix}", component=component, moved=moved))
-    columns = [*_POINT, "setting", "question_id", "cluster", "value", "base", "ordinal", "moved", "main", "unit"]
-    return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
+        if (manifest.get("vary") or {}).get("workflows"):
+            for component, systems, base in _components(manifest):
+                values, ordinal = ordered(list(systems))
+                study = f"{manifest['name']}{suffix}"
+                rows += [(study, component, v, systems[v] + suffix, v == base, ordinal) for v in values]
+    return pandas.DataFrame(rows, columns=["study", "component", "setting", "system", "base", "ordinal"])
 
 
-def _variants(manifest: Mapping[str, Any]) -> tuple[list[_Variant], dict[str, str]]:
-    """The variants of a run in the grid's order, and the base's values by component."""
+def _components(manifest: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str], str]]:
+    """The components of a run in the grid's order: name, system by value, and the base's value."""
     vary = manifest["vary"]
-    settings: dict[str, dict[str, str]] = {
-        name: {key: label(value) for key, value in entry.items()} for name, entry in vary["workflows"].items()
-    }
-    base, first = vary["base"], settings[vary["base"]]
-    named = {name: _named(name.removeprefix(base), own, first) for name, own in settings.items()}
-    axes = list(dict.fromkeys(key for keys in named.values() for key in keys))
-    ran = list(dict.fromkeys((entry["workflow"], entry["llm"]) for entry in manifest["cells"]))
-    variants = []
-    for name, own in settings.items():
-        moved = [f"{key} {own[key]}" for key in own if own[key] != first.get(key) and key not in named[name]]
-        values = {axis: (own if axis in named[name] else first).get(axis, "none") for axis in axes}
-        variants += [_Variant(name, llm, values | {"llm": llm}, ", ".join(moved)) for of, llm in ran if of == name]
-    llms = [variant.llm for variant in variants]
-    return variants, first | {"llm": max(dict.fromkeys(llms), key=llms.count, default="")}
+    base, ran = vary["base"], list(dict.fromkeys((cell["workflow"], cell["llm"]) for cell in manifest["cells"]))
+    settings = {name: {key: label(value) for key, value in own.items()} for name, own in vary["workflows"].items()}
+    llms = [llm for workflow, llm in ran if workflow in settings]
+    llm = max(dict.fromkeys(llms), key=llms.count, default="")
+    found: dict[str, dict[str, str]] = {}
+    for name, own in settings.items():  # what is varied is in the name; other settings may move along with it
+        differing = [key for key in own if own[key] != settings[base].get(key)]
+        rest = name.removeprefix(base).replace("@", ",", 1)
+        varied = [key for key in differing if f",{key}=" in rest] or differing
+        if len(varied) == 1 and (name, llm) in ran:
+            first = {settings[base].get(varied[0], "none"): f"{base}+{llm}"}
+            found.setdefault(varied[0], first)[own[varied[0]]] = f"{name}+{llm}"
+    for component, systems in found.items():
+        yield component, systems, next(iter(systems))
+    if len(others := {one: f"{base}+{one}" for workflow, one in ran if workflow == base}) > 1:
+        yield "llm", others, llm
 
 
-def _named(rest: str, own: Mapping[str, str], first: Mapping[str, str]) -> list[str]:
-    """The settings that a variant is about: those in its name, else all that differ from the base's."""
-    differing = [key for key in own if own[key] != first.get(key)]
-    return [key for key in differing if rest.startswith(f"@{key}=") or f",{key}=" in rest] or differing
-
-
-def _groups(
-    variants: Sequence[_Variant], base: Mapping[str, str], component: str, cross: bool
-) -> dict[str, list[_Variant]]:
-    """The variants behind each value of a component, the values in order: all combinations that each value has."""
-    found: dict[str, dict[tuple[str, ...], _Variant]] = {}
-    for variant in variants:
-        others = {name: value for name, value in variant.values.items() if name != component}
-        if cross or all(value == base.get(name, value) for name, value in others.items()):
-            found.setdefault(variant.values[component], {})[tuple(others.values())] = variant
-    common = set.intersection(*(set(own) for own in found.values())) if found else set()
-    values, _ = ordered(list(found)) if common else ((), False)
-    return {value: [own for key, own in found[value].items() if key in common] for value in values}
-
-
-def _measured(results: Results, variants: Sequence[_Variant], suffix: str) -> pandas.DataFrame:
-    """A row per cell, metric and question of the variants of a run, with the mean over its epochs."""
+@once
+def _measured(results: Results) -> pandas.DataFrame:
+    """A row per value of a component, metric and episode that has a number."""
     import pandas
 
-    ran = {(variant.workflow, variant.llm + suffix) for variant in variants}
-    episodes = results.episodes
-    names = zip(episodes["workflow"], episodes["llm"], strict=True)
-    own = episodes[[name in ran for name in names]].astype(dict.fromkeys(("question_id", "cluster", "metric"), TEXT))
+    episodes, members = results.episodes, _members(results)
+    own = episodes[episodes["system"].isin(members["system"])]
+    own = own.astype(dict.fromkeys(("question_id", "cluster", "metric"), TEXT))
     scored = own["score"].notna()
     further = {name.removeprefix("metric_"): own[name] for name in further_metrics(own)}
     measures = {f"retrieval_{name}": own[f"retrieval_{name}"] for name in RETRIEVAL}
     measures |= {"length": own["characters"], "seconds": own["seconds"].where(scored & (own["replayed"] == 0))}
     measures |= {name: own[name].where(scored) for name in ("prompt_tokens", "completion_tokens")}
-    keys = ["condition", "workflow", "llm", "task", "question_id", "cluster"]
+    keys = ["condition", "system", "task", "question_id", "cluster"]
     tables = [own[keys].assign(metric=own["metric"], value=own["score"], main=True)]
     tables += [own[keys].assign(metric=name, value=value, main=False) for name, value in (further | measures).items()]
-    long = pandas.concat(tables, ignore_index=True)
-    groups = long[long["value"].notna()].groupby([*keys, "metric", "main"], observed=True, sort=False)["value"]
-    found = groups.agg(["mean", "size"]).rename(columns={"mean": "value", "size": "episodes"}).reset_index()
-    cells = results.cells[["condition", "workflow", "llm", "task", "expected"]]
-    found = found.merge(cells, on=["condition", "workflow", "llm", "task"], how="left")
+    long = pandas.concat(tables, ignore_index=True).dropna(subset="value")
+    cells = results.cells[["condition", "system", "task", "expected"]]
+    found = long.merge(cells, on=["condition", "system", "task"], how="left").astype({"system": str})
     counted = found["main"] | found["metric"].isin(list(further))
-    return found.assign(expected=found["expected"].where(counted, 0).astype("int64"))
-
-
-def _component(
-    measured: pandas.DataFrame, groups: Mapping[str, Sequence[_Variant]], base: str, suffix: str
-) -> pandas.DataFrame:
-    """The marginals of one component: each question's mean over the combinations behind a value, where all have it."""
-    import pandas
-
-    values, ordinal = ordered(list(groups))
-    members = [
-        (value, one.workflow, one.llm + suffix, len(groups[value]), one.moved, value == base)
-        for value in values
-        for one in groups[value]
-    ]
-    columns = ["setting", "workflow", "llm", "of", "moved", "base"]
-    rows = measured.astype({"workflow": str, "llm": str}).merge(pandas.DataFrame(members, columns=columns))
-    keys = ["condition", "setting", "task", "metric"]
-    cells = rows.groupby([*keys, "workflow", "llm"], observed=True, sort=False).agg(
-        n=("episodes", "sum"), expected=("expected", "first")
-    )
-    counts = cells.groupby(level=keys, observed=True, sort=False).sum()
-    added = {"value": "mean", "workflow": "size", **dict.fromkeys(("cluster", "of", "main", "moved", "base"), "first")}
-    found = rows.groupby([*keys, "question_id"], observed=True, sort=False).agg(added).reset_index()
-    found = found[found["workflow"] == found["of"]].merge(counts.reset_index(), on=keys)
+    found["expected"] = found["expected"].where(counted, 0).astype("int64")
     found["unit"] = found["metric"].map(UNITS).fillna(SHARE)
-    found = found.assign(
-        **{"_condition": found["condition"].cat.codes, "_task": found["task"].cat.codes},
-        _metric=2 * (~found["main"]).astype("int64") + (found["unit"] != SHARE),
-        _setting=found["setting"].map(values.index),
-    ).sort_values(["_condition", "_task", "_metric", "_setting"], kind="stable")
-    incomplete = (found["expected"] - found["n"]).clip(lower=0)
-    found = found.assign(ordinal=ordinal, episodes=found["n"], incomplete=incomplete)
-    return found.astype({"condition": str, "task": str})
+    found = members.reset_index(names="_place").merge(found, on="system")
+    metric = 2 * (~found["main"]).astype("int64") + (found["unit"] != SHARE)
+    first = found.groupby(["study", "component"])["_place"].transform("min")
+    found = found.assign(_metric=metric, _first=first)
+    found = found.sort_values(["_first", "condition", "task", "_metric", "_place"], kind="stable")
+    return found.astype({"condition": str, "task": str}).reset_index(drop=True)

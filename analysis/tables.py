@@ -82,8 +82,9 @@ def readable(frame: pandas.DataFrame) -> pandas.DataFrame:
         if name in ("cause", "outcome", "outcome_cause"):
             texts = [one.replace("_", " ") for one in texts]
         if all(one in names for one in ends):
-            bounds = zip(*(frame[one] for one in ends), strict=True)
-            texts = [_with_interval(name, each, *pair) for each, pair in zip(texts, bounds, strict=True)]
+            low, high = ([number(name, value) for value in frame[end]] for end in ends)
+            merged = zip(texts, low, high, strict=True)
+            texts = [mean if ABSENT in (mean, a, b) else f"{mean} [{a}, {b}]" for mean, a, b in merged]
         columns[name] = texts
     found = pandas.DataFrame(columns, columns=list(columns), index=frame.index, dtype="str")
     found.attrs["numeric"] = numeric
@@ -129,24 +130,15 @@ def number(name: str, value: Any) -> str:
 
 def _digits(value: float) -> str:
     """Three significant digits, never in exponent form."""
-    if value == int(value) and abs(value) < 1e15:
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.0f}"
-    if abs(value) >= 100:
+    if abs(value) >= 100 or value == int(value):
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.0f}"
     return f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".")
-
-
-def _with_interval(name: str, text_: str, low: Any, high: Any) -> str:
-    ends = [number(name, end) for end in (low, high)]
-    return text_ if ABSENT in (text_, *ends) else f"{text_} [{ends[0]}, {ends[1]}]"
 
 
 def _says_nothing(frame: pandas.DataFrame, base: str) -> bool:
     """Whether the bounds for missing episodes are nowhere wider than the value itself."""
     ends = [frame[f"{base}_{end}"] for end in ("worst", "best") if f"{base}_{end}" in frame]
-    return all(
-        bool(((end - frame[base]).abs() < 1e-9).where(end.notna() & frame[base].notna(), True).all()) for end in ends
-    )
+    return not any(((end - frame[base]).abs() >= 1e-9).fillna(False).any() for end in ends)
 
 
 def rows_of(frame: pandas.DataFrame) -> Iterator[Any]:
@@ -164,14 +156,10 @@ def visible(text_: str) -> str:
     """A text on one line in which what cannot be seen, or turns the direction of writing, is named by its number."""
     if text_.isprintable():
         return text_
-    flat = "".join(
-        char if unicodedata.category(char) not in _HIDDEN or char in _JOINERS else _named(char) for char in text_
-    )
-    return " ".join(flat.split())
-
-
-def _named(char: str) -> str:
-    return " " if char in "\n\r\t\x0b\x0c\x85\u2028\u2029" else f"[U+{ord(char):04X}]"
+    spaces = "".join(" " if char in "\n\r\t\x0b\x0c\x85\u2028\u2029" else char for char in text_)
+    hidden = (unicodedata.category(char) in _HIDDEN and char not in _JOINERS for char in spaces)
+    seen = (f"[U+{ord(char):04X}]" if is_hidden else char for char, is_hidden in zip(spaces, hidden, strict=True))
+    return " ".join("".join(seen).split())
 
 
 # ---- formats

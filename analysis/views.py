@@ -81,7 +81,6 @@ VIEWS: tuple[View, ...] = (
         "The best partner of each workflow and each LLM, and whether it is significantly better than each rival.",
     ),
     View("repeats", "Repeated runs", repeats.repeats, "Statistics"),
-    View("upper_bound", "Upper bound: the best system for each question", matching.upper_bound, "Statistics"),
     View(
         *("against_clean", "Conditions against clean", robustness.against_clean, "Robustness"),
         "The score under the condition less that of the same system under clean, paired by question. The systems of a "
@@ -91,11 +90,6 @@ VIEWS: tuple[View, ...] = (
         *("faithful", "Read or remembered", robustness.faithful, "Robustness"),
         "Of the answers where the environment's values were replaced. Faithful: the new gold answer, which only the "
         "environment tells. Leaked: the old one, which only a memory tells. Other: neither, or both alike.",
-    ),
-    View(
-        *("closed_book", "What needs the domain", robustness.closed_book, "Robustness"),
-        "Each system paired with the workflow direct of its LLM. Needed: right, the LLM alone wrong. Knew: both right. "
-        "Lost: only the LLM alone is right. AM: right without evidence.",
     ),
     View(
         *("placeholder_scores", "Scores over samples", samples.placeholder_scores, "Robustness"),

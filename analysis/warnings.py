@@ -32,7 +32,10 @@ def run_warnings(results: Results) -> list[str]:
 
 
 def _cut(episodes: pandas.DataFrame, manifests: Sequence[dict[str, Any]]) -> Iterator[str]:
-    limits = {_name(entry): entry.get("max_tokens", 512) for one in manifests for entry in _entries(one)}
+    entries = [
+        entry for one in manifests for entry in (one.get("grid") or {}).get("llms", ()) if isinstance(entry, dict)
+    ]
+    limits = {str(entry.get("name") or entry.get("llm")): entry.get("max_tokens", 512) for entry in entries}
     counts = episodes.groupby("llm", observed=True)["truncated"].sum().sort_values(ascending=False, kind="stable")
     for llm, count in counts[counts > 0].items():
         limit = f" {limits[llm]}" if llm in limits else ""
@@ -88,11 +91,3 @@ def _adapted(manifest: dict[str, Any]) -> Iterator[str]:
 def counted(number: int, one: str, several: str = "") -> str:
     """A number with its noun: "1 reply", "2 replies"."""
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
-
-
-def _entries(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    return [entry for entry in (manifest.get("grid") or {}).get("llms", ()) if isinstance(entry, dict)]
-
-
-def _name(entry: dict[str, Any]) -> str:
-    return str(entry.get("name") or entry.get("llm"))

@@ -180,8 +180,8 @@ def contradictions(shape: Shape, systems: int, runs: int, seed: int = 0) -> tupl
 MEANS = [Shape(kind, n, g) for kind in ("binary", "f1") for n in (5, 20, 100, 400) for g in (0, 5, 12) if g < n]
 SEVERAL = [Shape(kind, n, g, 12) for kind in ("binary", "f1") for n, g in ((5, 0), (40, 0), (40, 12), (100, 0))]
 POWER = [
-    *(Shape(kind, n) for kind in ("binary", "f1") for n in (20, 40, 100, 400)),
-    *(Shape(kind, n, 12) for kind in ("binary", "f1") for n in (100, 400)),
+    *(Shape(kind, n) for kind in ("binary", "f1") for n in (40, 100, 400)),
+    *(Shape(kind, n, 20) for kind in ("binary", "f1") for n in (100, 400)),
     *(Shape(kind, n, 0, 12) for kind in ("binary", "f1") for n in (5, 40)),
 ]
 SYSTEMS = (2, 3, 8, 21)

@@ -25,13 +25,25 @@ from pathlib import Path
 
 import numpy as np
 
-from r_eval.analysis.early_stopping import Floats, Rule, plausible_scores
+from r_eval.analysis.early_stopping import Floats, Rule
 
 SYSTEMS = (3, 8, 21)
 FAILING = 0.02
 PAPER = Path(__file__).resolve().parents[1] / "examples" / "paper" / "scores.csv"
 
 Scores = Callable[[int, Sequence[int], np.random.Generator], Floats]
+
+
+def plausible_scores(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
+    """Right or wrong of made-up systems, by system, task and question.
+
+    A logistic model: some questions are hard for all, systems differ as those of a usual grid do (their means have a
+    standard deviation of some 15 points), and a system is better on some tasks than on others.
+    """
+    ability = chance.normal(-0.3, 1.0, (systems, 1, 1)) + chance.normal(0.0, 0.4, (systems, len(sizes), 1))
+    difficulty = chance.normal(0.0, 1.5, (len(sizes), max(sizes)))
+    right = chance.random((systems, len(sizes), max(sizes))) < 1 / (1 + np.exp(difficulty - ability))
+    return right.astype(float)
 
 
 def paper_means() -> Floats:

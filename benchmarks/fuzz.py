@@ -39,7 +39,7 @@ from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
 from r_eval.llms.base import LLMError, Reply, ToolSpec
-from r_eval.llms.replay import Kept, ReplyKey
+from r_eval.llms.replay import ReplyKey, StoredReply
 from r_eval.llms.reply import decode_body, parse_reply
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.llms.tool_calls import parse_action, read_reply
@@ -245,7 +245,7 @@ def read_run(path: Path) -> None:
 def read_cache(path: Path) -> None:
     async def use(store: ReplyStore) -> None:
         await store.find(ReplyKey(b"7" * 16))
-        await store.put(ReplyKey(b"b" * 16), Kept(Reply("text"), 1.0, b"owner"))
+        await store.put(ReplyKey(b"b" * 16), StoredReply(Reply("text"), 1.0, b"owner"))
 
     with contextlib.closing(ReplyStore(path)) as store:
         asyncio.run(use(store))
@@ -263,7 +263,7 @@ def targets(good: Path) -> dict[str, tuple[Make, Read]]:
     (good / "pets.json").write_text(json.dumps(PETS), encoding="utf-8")
     r_eval.run(Grid.load(good / "grid.yaml"), out=good / "run")
     with contextlib.closing(ReplyStore(good / "replies.sqlite")) as store:
-        asyncio.run(store.put(ReplyKey(b"7" * 16), Kept(Reply("Ω"), 1.0, b"owner")))
+        asyncio.run(store.put(ReplyKey(b"7" * 16), StoredReply(Reply("Ω"), 1.0, b"owner")))
     questions = sorted(ROOT.glob("tasks/**/*.questions.jsonl"), key=lambda path: path.stat().st_size)[:12]
     return {
         "grid": (of_files(good / "grid.yaml", *sorted(ROOT.glob("examples/**/grid.yaml"))), read_grid),

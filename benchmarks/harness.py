@@ -1,9 +1,9 @@
-"""The runner's own cost compared with Inspect AI: throughput, use of connections and growth with run size.
+"""The runner's own cost compared with Inspect AI: episodes per second, processor time and use of connections.
 
 Every run and every stub server has a separate process. Runs of R-Eval and the peer alternate, so that both see the same
-machine; medians and the load are printed. "Aim" is R-Eval's target.
+machine; medians are printed, with Inspect's figures on an idle machine in brackets.
 
-    python benchmarks/harness.py [NAME]... [--repeats 3] [--scale 1] [--peer PYTHON]
+    python benchmarks/harness.py [own|http|fill]... [--repeats 3] [--scale 1] [--peer PYTHON]
 
 `--peer` is the Python of a virtual environment with inspect-ai and openai. `--scale 0.1` does a tenth of the work.
 """
@@ -11,8 +11,8 @@ machine; medians and the load are printed. "Aim" is R-Eval's target.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
-import dataclasses
 import json
 import os
 import platform
@@ -20,60 +20,175 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from measure import alone, peak
+from measure import peak
 
 HERE = Path(__file__).parent
 Figures = dict[str, Any]
-EPISODE_CALLS = 3
+CALLS = 3
+"""LLM calls of an episode, which looks words up until the last one."""
+ANSWER = "Ada"
+ENVIRONMENT = '''
+from r_eval.environments import Environment, query_api
 
 
-@dataclasses.dataclass
+class Words(Environment):
+    """A dictionary."""
+
+    @query_api
+    def look(self, word: str) -> str:
+        """Look a word up.
+
+        Args:
+            word: The word.
+        """
+        return f"{word} is a word of {len(word)} letters, and its answer is Ada."
+'''
+SCRIPT = """
+from harness import react_reply
+
+
+def reply(request):
+    return react_reply(sum(message.role == "user" for message in request.messages) - 1)
+"""
+
+
+def react_reply(count: int) -> str:
+    """ReAct's reply after a number of observations."""
+    if count + 1 < CALLS:
+        return f"Thought {count + 1}: I look up word number {count}.\nAction {count + 1}: look[word{count}]"
+    return f"Thought {count + 1}: I know it now.\nAction {count + 1}: Finish[{ANSWER}]"
+
+
+def stub_message(body: dict[str, Any]) -> dict[str, Any]:
+    """The stub server's message: a tool call if tools are offered, as the peer does, else ReAct's reply."""
+    roles = [message["role"] for message in body["messages"]]
+    if not body.get("tools"):
+        return {"role": "assistant", "content": react_reply(roles.count("user") - 1)}
+    count = roles.count("tool")
+    if count + 1 >= CALLS:
+        return {"role": "assistant", "content": ANSWER}
+    function = {"name": "look", "arguments": json.dumps({"word": f"word{count}"})}
+    return {"role": "assistant", "tool_calls": [{"id": f"call_{count}", "type": "function", "function": function}]}
+
+
+async def serve_stub(delay: float) -> None:
+    """An OpenAI-compatible server that replies after some seconds; prints its port."""
+    from aiohttp import web
+
+    async def chat(request: web.Request) -> web.Response:
+        message = stub_message(json.loads(await request.read()))
+        await asyncio.sleep(delay)
+        usage = {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}
+        head = {"id": "x", "object": "chat.completion", "created": 0, "model": "stub"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return web.json_response({**head, "choices": [choice], "usage": usage})
+
+    app = web.Application(client_max_size=1 << 26)
+    app.router.add_post("/v1/chat/completions", chat)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
+
+
+def run_once(spec: Figures, folder: Path) -> Figures:
+    """The figures of one run of R-Eval, scored.
+
+    Args:
+        spec: `questions`, `connections`, and `base_url` of an LLM ("" for a scripted one).
+    """
+    from r_eval import Grid, run
+    from r_eval.analysis.scoring import score_run
+
+    os.environ["R_EVAL_REPLIES"] = str(folder / "replies.sqlite")
+    with (folder / "questions.jsonl").open("w", encoding="utf-8") as file:
+        for i in range(spec["questions"]):
+            text = f"Which name do the words of number {i} stand for?"
+            file.write(json.dumps({"id": f"q{i}", "question": text, "answers": [ANSWER], "level": "KS"}) + "\n")
+    (folder / "words.py").write_text(ENVIRONMENT, encoding="utf-8")
+    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
+    stub = {"llm": "openai/stub", "base_url": spec["base_url"], "connections": spec["connections"]}
+    task = {"task": "words", "questions": "questions.jsonl", "environment": "./words.py:Words", "metric": "exact_match"}
+    grid = Grid(
+        workflows=["react"],
+        llms=[stub if spec["base_url"] else "scripted/./script.py:reply"],
+        tasks=[task],
+        shots=0,
+        limits={"steps": CALLS},
+        folder=folder,
+    )
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = run(grid, folder / "run")
+    run_seconds = time.perf_counter() - wall
+    scores = score_run(result.folder)
+    figures = {"seconds": time.perf_counter() - wall, "run": run_seconds, "cpu": time.process_time() - cpu}
+    return {**figures, "peak": peak(), "episodes": sum(1 for _ in result.episodes()), "mean": scores.mean}
+
+
 class Bench:
-    """The settings of the measurements."""
+    """Runs of R-Eval and of the peer."""
 
-    repeats: int
-    scale: float
-    peer: str | None
+    def __init__(self, repeats: int, scale: float, peer: str | None) -> None:
+        self.repeats, self.scale, self.peer = repeats, scale, peer
 
-    def size(self, count: int) -> int:
-        return max(10, round(count * self.scale))
+    def measure(self, count: int, connections: int = 10, delay: float | None = None) -> list[Figures]:
+        """The medians of R-Eval and, if there is one, of the peer.
 
-    def pair(self, stub: list[str] | None = None, **spec: Any) -> tuple[Figures, Figures | None]:
-        """The medians of several alternating runs of R-Eval and of the peer."""
-        ours, theirs = [], []
-        for _ in range(self.repeats):
-            ours.append(self.one(sys.executable, "harness_one.py", stub, spec))
-            if self.peer is not None:
-                theirs.append(self.one(self.peer, "harness_peer.py", stub, spec))
-        return medians(ours), medians(theirs) if theirs else None
+        Args:
+            delay: Seconds of the stub server; None for LLMs within the processes.
+        """
+        sides = [(sys.executable, "harness.py")]
+        if self.peer is not None:
+            sides.append((self.peer, "harness_peer.py"))
+        spec = {"questions": max(10, round(count * self.scale)), "connections": connections}
+        runs = [[run_process(*side, spec, delay) for side in sides] for _ in range(self.repeats)]
+        return [
+            {name: statistics.median(one[name] for one in of_side) for name in of_side[0]}
+            for of_side in zip(*runs, strict=True)
+        ]
 
-    def one(self, python: str, script: str, stub: list[str] | None, spec: Figures) -> Figures:
-        """The figures of one run."""
-        full = {"epochs": 1, "steps": EPISODE_CALLS, "llms": [], "score": True, "resume": False}
-        with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-"))
-            if stub is not None:
-                port = stack.enter_context(server(stub))
-                address = {"base_url": f"http://127.0.0.1:{port}/v1"}
-                spec = {**spec, "llms": [{**llm, **address} for llm in spec["llms"]]}
-            command = [python, str(HERE / script), json.dumps(full | spec), folder]
-            process = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
-        figures: Figures = json.loads(process.stdout.splitlines()[-1])
-        whole = figures["state"] in ("complete", "success") and figures["lines"] == figures["episodes"]
-        if not whole or figures["mean"] not in (None, 1):
-            raise SystemExit(f"{script}: {figures}: episodes are missing or wrong\n{process.stderr}")
-        return figures
+    def own(self) -> None:
+        """A scripted LLM, three calls per episode."""
+        show_rates("own cost, episodes per second", self.measure(1000), "10 x the peer [56]")
+
+    def http(self) -> None:
+        """A stub server without latency, 10 connections."""
+        show_rates("HTTP, 10 connections, episodes per second", self.measure(1000, delay=0.0), "10 x the peer [34.5]")
+
+    def fill(self) -> None:
+        """Ideal over actual time with replies of 200 ms."""
+        for connections, aim in ((10, "0.95 [0.79]"), (50, "0.93 [0.39]"), (200, "0.85 [0.09]")):
+            figures = self.measure(20 * connections, connections, 0.2)
+            ideal = figures[0]["episodes"] * CALLS * 0.2 / connections
+            shares = [f"{ideal / one['run']:.3f}" for one in figures]
+            show(f"fill, {connections} connections, ideal {ideal:.0f} s", shares, aim)
+
+
+def run_process(python: str, script: str, spec: Figures, delay: float | None) -> Figures:
+    """The figures of a run in a process of its own."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-"))
+        port = None if delay is None else stack.enter_context(stub_server(delay))
+        spec = {**spec, "base_url": "" if port is None else f"http://127.0.0.1:{port}/v1"}
+        command = [python, str(HERE / script), "--run", json.dumps(spec), folder]
+        process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
+    figures: Figures = json.loads(process.stdout.splitlines()[-1])
+    if (figures["episodes"], figures["mean"]) != (spec["questions"], 1):
+        raise SystemExit(f"{script}: {figures}: episodes are missing or wrong")
+    return figures
 
 
 @contextlib.contextmanager
-def server(arguments: list[str]) -> Iterator[int]:
+def stub_server(delay: float) -> Iterator[int]:
     """A stub server's port."""
-    command = [sys.executable, str(HERE / "harness_stub.py"), *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, str(HERE / "harness.py"), "--stub", str(delay)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield int(process.stdout.readline())
@@ -81,91 +196,36 @@ def server(arguments: list[str]) -> Iterator[int]:
             process.kill()
 
 
-def medians(runs: list[Figures]) -> Figures:
-    """The median of each number, and the first of any other value."""
-    first = runs[0]
-    numbers = [name for name, value in first.items() if isinstance(value, int | float)]
-    return first | {name: statistics.median(run[name] for run in runs) for name in numbers}
+def show(label: str, values: list[str], aim: str) -> None:
+    print(f"{label:<44} {values[0]:>10}   {aim:<26} {f'peer {values[1]}' if len(values) > 1 else ''}", flush=True)
 
 
-def show(label: str, figure: str, aim: str, peer: str = "") -> None:
-    print(f"{label:<44} {figure:>22}   {aim:<26} {peer}", flush=True)
+def show_rates(label: str, figures: list[Figures], aim: str) -> None:
+    show(label, [f"{one['episodes'] / one['seconds']:.1f}" for one in figures], aim)
+    milliseconds = [f"{1000 * one['cpu'] / one['episodes'] / CALLS:.2f}" for one in figures]
+    show("  processor time per LLM call, ms", milliseconds, "")
+    show("  peak memory, MiB", [f"{one['peak']:.0f}" for one in figures], "")
 
 
-def rate(figures: Figures) -> float:
-    """Episodes per second."""
-    return float(figures["episodes"] / figures["seconds"])
-
-
-def cost(bench: Bench) -> None:
-    """Own cost: scripted LLM, three calls per episode, recorded and scored."""
-    us, peer = bench.pair(questions=bench.size(1000))
-    _show_rates("own cost, episodes per second", us, peer, "10 x the peer [56]")
-    base = alone(peak)
-    peer_text = f"peer {peer['peak'] - base:.0f}" if peer else ""
-    show("  memory above an empty process, MiB", f"{us['peak'] - base:.0f}", "80 [200]", peer_text)
-    show("  processor time per episode, ms", f"{1000 * us['cpu'] / us['episodes']:.2f}", "")
-
-
-def http(bench: Bench) -> None:
-    """Own cost over HTTP: a stub without latency, 10 connections."""
-    us, peer = bench.pair([], questions=bench.size(1000), llms=[{"llm": "openai/stub", "connections": 10}])
-    _show_rates("HTTP, 10 connections, episodes per second", us, peer, "10 x the peer [34.5]")
-    show("  processor time per episode, ms", f"{1000 * us['cpu'] / us['episodes']:.2f}", "")
-
-
-def _show_rates(label: str, us: Figures, peer: Figures | None, aim: str) -> None:
-    peer_text = f"peer {rate(peer):.1f}, {rate(us) / rate(peer):.1f} x" if peer else ""
-    show(label, f"{rate(us):.0f}", aim, peer_text)
-
-
-def fill(bench: Bench) -> None:
-    """Ideal over actual time with replies of 200 ms."""
-    for connections, aim in ((10, "0.95 [0.79]"), (50, "0.93 [0.39]"), (200, "0.85 [0.09]")):
-        count = bench.size(20 * connections)
-        ideal = count * EPISODE_CALLS * 0.2 / connections
-        llm = {"llm": "openai/stub", "connections": connections}
-        us, peer = bench.pair(["--seconds", "0.2"], questions=count, llms=[llm], score=False)
-        peer_text = f"peer {ideal / peer['run']:.2f}" if peer else ""
-        show(f"fill, {connections} connections, ideal {ideal:.0f} s", f"{ideal / us['run']:.3f}", aim, peer_text)
-
-
-def growth(bench: Bench) -> None:
-    """Time, memory and disk space as the number of episodes grows."""
-    sizes = sorted({bench.size(count) for count in (1_000, 10_000, 100_000)})
-    first: Figures = {}
-    for count in sizes:
-        questions = min(1000, count)
-        spec = {"questions": questions, "epochs": max(1, count // questions), "resume": True}
-        us = bench.one(sys.executable, "harness_one.py", None, spec)
-        first = first or us
-        more = us["episodes"] - first["episodes"]
-        memory_growth = f"{1024 * (us['peak'] - first['peak']) / more:.2f}" if more else "-"
-        each = 1000 / us["episodes"]
-        show(f"growth, {us['episodes']:,} episodes: ms per episode", f"{each * us['run']:.2f}", "linear")
-        show("  processor time, ms per episode", f"{each * us['run_cpu']:.2f}", "linear")
-        show("  memory, KiB per further episode", memory_growth, "0.5 [19]")
-        show("  resume of the complete run, s", f"{us['resume']:.2f}", "3 for 100,000")
-        show("  bytes per episode", f"{us['bytes']:.0f}", "[3,200 compressed]")
-
-
-PARTS = {part.__name__: part for part in (cost, http, fill, growth)}
-
-
-def main(names: list[str], repeats: int, scale: float, peer: str | None) -> None:
-    bench = Bench(repeats, scale, peer)
-    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
-    print(f"medians of {repeats}; in brackets the peer's figure on an idle machine\n")
-    for name in names or PARTS:
-        PARTS[name](bench)
-    print(f"\nload {os.getloadavg()[0]:.1f} at the end")
-
-
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("names", nargs="*", choices=["own", "http", "fill", []])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--peer", metavar="PYTHON")
+    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--stub", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    main(**vars(options))
+    if options.run:
+        print(json.dumps(run_once(json.loads(options.run[0]), Path(options.run[1]))))
+    elif options.stub is not None:
+        asyncio.run(serve_stub(options.stub))
+    else:
+        print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        bench = Bench(options.repeats, options.scale, options.peer)
+        for name in options.names or ("own", "http", "fill"):
+            getattr(bench, name)()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""One measured run of Inspect AI in its own virtual environment; see `harness_one` for its arguments.
+"""One measured run of Inspect AI in its own virtual environment; `harness.py` starts it.
 
 The same work with the peer's best settings: no display, no realtime log, as many parallel samples as connections, usage
 supplied by the model.
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness_work import ANSWER
+from harness import ANSWER, CALLS
 from measure import peak
 
 
@@ -39,7 +39,7 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     def outputs(messages: Any, tools: Any, tool_choice: Any, config: Any) -> Any:
         n_results = sum(isinstance(message, ChatMessageTool) for message in messages)
-        if n_results + 1 < spec["steps"]:
+        if n_results + 1 < CALLS:
             output = ModelOutput.for_tool_call("mockllm", "look", {"word": f"word{n_results}"})
         else:
             output = ModelOutput.from_content("mockllm", ANSWER)
@@ -47,7 +47,7 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         return output
 
     samples = [
-        Sample(input=f"Which name do the words of number {i} stand for?", target=ANSWER, id=f"q{i:07d}")
+        Sample(input=f"Which name do the words of number {i} stand for?", target=ANSWER, id=f"q{i}")
         for i in range(spec["questions"])
     ]
 
@@ -55,39 +55,25 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     def words() -> Task:
         return Task(dataset=MemoryDataset(samples), solver=[use_tools(look()), generate()], scorer=match())
 
-    connections = spec["llms"][0]["connections"] if spec["llms"] else 10
-    if spec["llms"]:
-        os.environ["STUB_BASE_URL"], os.environ["STUB_API_KEY"] = spec["llms"][0]["base_url"], "none"
+    if spec["base_url"]:
+        os.environ["STUB_BASE_URL"], os.environ["STUB_API_KEY"] = spec["base_url"], "none"
         model = get_model("openai-api/stub/stub")
     else:
         model = get_model("mockllm/model", custom_outputs=outputs)
-    logs = folder / "logs"
+    options = {"display": "none", "log_realtime": False, "log_dir": str(folder / "logs")}
+    sizes = {"max_connections": spec["connections"], "max_samples": max(spec["connections"], 10)}
     wall, cpu = time.perf_counter(), time.process_time()
-    (log,) = eval(
-        words(),
-        model=model,
-        epochs=spec["epochs"],
-        display="none",
-        log_realtime=False,
-        log_dir=str(logs),
-        max_connections=connections,
-        max_samples=max(connections, 10),
-    )
+    (log,) = eval(words(), model=model, **options, **sizes)
     seconds, seconds_cpu = time.perf_counter() - wall, time.process_time() - cpu
-    episodes = spec["questions"] * spec["epochs"]
     return {
-        "episodes": episodes,
-        "lines": log.results.completed_samples if log.results else 0,
         "seconds": seconds,
         "run": seconds,
-        "run_cpu": seconds_cpu,
         "cpu": seconds_cpu,
         "peak": peak(),
-        "bytes": sum(path.stat().st_size for path in logs.rglob("*.eval")) / episodes,
+        "episodes": log.results.completed_samples if log.results else 0,
         "mean": log.results.scores[0].metrics["accuracy"].value if log.results else None,
-        "state": log.status,
     }
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[1]), Path(sys.argv[2]))))
+    print(json.dumps(main(json.loads(sys.argv[2]), Path(sys.argv[3]))))

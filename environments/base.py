@@ -5,7 +5,7 @@ documentation from the signatures and docstrings (see `schema`). A file of funct
 (see `functions`). An environment knows nothing of LLMs, questions or scores.
 
 Every episode works on its own shallow copy of the environment (`Environment.open`), so an attribute set by a
-query API, such as the page that a wiki reader stands on, belongs to that episode alone; objects made in
+query API, such as the page that a wiki reader has open, belongs to that episode alone; objects made in
 `__init__`, such as a database, are shared by all.
 
 An environment whose query APIs are no Python methods (a server's, another library's) overrides `specs` and `call`;
@@ -21,7 +21,7 @@ import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from pydantic_core import to_json, to_jsonable_python
 
@@ -40,12 +40,17 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 MOST_ITEMS = 100_000
 """What is taken from an iterator that a query API returns, which may have no end."""
 LARGE = 10_000
-"""Characters or items of a value whose text is made beside the event loop."""
+"""Characters or items of a value whose text is made off the event loop."""
 OWN_TIMEOUT = 600.0
 """`Environment.timeout` of the environments that bound their calls themselves, or load a model with the first one."""
 threads = DaemonThreads("query-api")
 """Where whatever may block is carried out: query APIs that are not async, and the hooks of environments."""
-coroutines = ForeignLoop("async-query-api")
+
+
+@functools.cache
+def loop_of(kind: type[Environment]) -> ForeignLoop:
+    """The event loop of a class's async query APIs, its own, since one that is blocked holds up all calls in it."""
+    return ForeignLoop(f"async-query-api {kind.__name__}")
 
 
 class ToolError(Exception):
@@ -77,30 +82,16 @@ class EnvironmentFailure(Exception):
     """
 
 
-@overload
-def query_api(method: Method) -> Method: ...
-
-
-@overload
-def query_api(*, blocking: bool = True) -> Callable[[Method], Method]: ...
-
-
-def query_api(method: Method | None = None, *, blocking: bool = True) -> Method | Callable[[Method], Method]:
+def query_api(method: Method) -> Method:
     """Mark a function of a file, or a method of an `Environment`, as a query API.
-
-    Args:
-        blocking: False for one that returns within microseconds, from memory for example: it is called on the event
-            loop itself, which saves the way to a thread and back.
 
     Raises:
         TypeError: It is no function.
     """
-    if method is None:
-        return functools.partial(query_api, blocking=blocking)
     function: Any = getattr(method, "__func__", method)  # of a static or class method
     if not callable(function):
         raise TypeError(f"@query_api marks functions and methods, not a {type(method).__name__}")
-    function.__query_api__ = "blocking" if blocking else "immediate"
+    function.__query_api__ = True
     return method
 
 
@@ -117,7 +108,7 @@ def marked(cls: type[Any]) -> dict[str, Callable[..., Any]]:
 
 def is_marked(value: Any) -> bool:
     """Whether something is marked with `@query_api`; objects that have any attribute one asks for are not."""
-    return isinstance(inspect.getattr_static(value, "__query_api__", None), str)
+    return inspect.getattr_static(value, "__query_api__", None) is True
 
 
 class Environment:
@@ -157,7 +148,7 @@ class Environment:
         return specs_of(kind)
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        """Carry out a query API beside the event loop, which foreign code may block: in a thread, or where the API is
+        """Carry out a query API off the event loop, which foreign code may block: in a thread, or where the API is
         async in another thread's loop.
 
         Args:
@@ -174,11 +165,9 @@ class Environment:
         method = getattr(self, api)
         if inspect.iscoroutinefunction(method):
             value = method(**arguments)
-        elif getattr(method, "__query_api__", "") == "immediate":
-            value = _plain(method(**arguments))
         else:
             value = await threads.run(lambda: _plain(method(**arguments)))
-        return await coroutines.run(_awaited(value)) if inspect.isawaitable(value) else value
+        return await loop_of(type(self)).run(_awaited(value)) if inspect.isawaitable(value) else value
 
     @property
     def description(self) -> str:
@@ -188,8 +177,7 @@ class Environment:
     @property
     def version(self) -> str:
         """Hash of the knowledge, part of every cell's fingerprint, as are the specs, the settings and the files that
-        they name. By default, of the code of the class and of the modules beside it, in which comments and layout do
-        not count.
+        they name. By default, of the code of the class and of the modules in its folder, without comments and layout.
         """
         return short_hash(code_hashes(type(self), Environment))
 
@@ -264,7 +252,7 @@ async def observe(environment: Environment, api: str, arguments: dict[str, Any])
 
 
 def is_large(value: Any, depth: int = 3) -> bool:
-    """Whether plain data is so large that it should be worked on beside the event loop."""
+    """Whether plain data is so large that it should be worked on off the event loop."""
     if isinstance(value, str | list | dict) and len(value) > LARGE:
         return True
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

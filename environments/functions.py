@@ -43,7 +43,7 @@ def environment_class(module: ModuleType, name: str) -> type[Environment]:
         name: The file's name, as a person wrote it.
 
     Raises:
-        UserError: It defines none, several classes, or a class beside functions.
+        UserError: It defines none, several classes, or a class as well as functions.
     """
     functions: dict[str, Any] = {}
     for key, value in vars(module).items():

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-from urllib.parse import urlsplit
+
+from pydantic import HttpUrl, TypeAdapter, ValidationError
 
 from r_eval import __version__
 from r_eval.environments.base import EnvironmentFailure
@@ -103,7 +104,7 @@ class JsonApi:
         return self._ask("POST", path, json=body)
 
     def failure(self, path: str, what: str) -> EnvironmentFailure:
-        """A failure that names the address; should the server have repeated the key, it is struck out."""
+        """A failure that names the address; a key that the server repeats is removed."""
         where = f"{self.address}/{path}" if path else self.address
         message, key = printable(f"{self._name} at {where} {what}"), self._key()
         return EnvironmentFailure(message.replace(key, "***") if key else message)
@@ -134,7 +135,7 @@ class JsonApi:
         return answer
 
     def _key(self) -> str | None:
-        """The key, read when it is needed: it stands in no attribute, pickle or message."""
+        """The key, read when it is needed: it is in no attribute, pickle or message."""
         name = self._settings.api_key_env
         if name is None:
             return None
@@ -222,11 +223,10 @@ def _object(response: requests.Response) -> dict[str, Any] | None:
 
 def _checked_address(name: str, address: str) -> str:
     try:
-        parts = urlsplit(address)
-        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_valid = False
-    if not is_valid or parts.username or parts.query or parts.fragment:
+        parts = TypeAdapter(HttpUrl).validate_python(address)
+    except ValidationError:
+        parts = None
+    if parts is None or parts.username or parts.query or parts.fragment:
         expected = "http(s)://host/path, without a name, a query or a fragment"
         raise UserError(f"{name}: '{address}' is not the address of an API: expected {expected}")
     return address.rstrip("/")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from r_eval.text import printable
 
 DEEPEST = 50
 MOST_NODES = 3_000
@@ -24,6 +26,15 @@ NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 ALTERNATIVES = ("anyOf", "oneOf")
 TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+FORMATS = {
+    "date": "date, YYYY-MM-DD",
+    "date-time": "date-time, YYYY-MM-DDTHH:MM:SS",
+    "time": "time, HH:MM:SS",
+    "duration": "ISO 8601 duration, such as P1DT2H30M",
+    "uuid": "UUID",
+}
+"""How a model reads the formats of text; any other is shown by its name."""
+LONGEST_FORMAT = 40
 LONGEST_PATTERN = 200
 """Characters of a pattern that a description has."""
 
@@ -191,53 +202,60 @@ def allows_null(schema: Mapping[str, Any]) -> bool:
     return bool(schema.get("type", "object" if is_object else "null") == "null")
 
 
-def type_name(schema: Mapping[str, Any], name: str = "Value") -> str:
+def type_name(schema: Mapping[str, Any], name: str = "Value", formats: bool = False) -> str:
     """A schema without references as a person writes a Python type: `str | None`, `list[Person]`.
 
     An object with named properties is called by its title, or else by `name`.
+
+    Args:
+        formats: Add the format of text, which Python types do not have: `str (date, YYYY-MM-DD)`.
     """
     schema = merged(schema)
     if values := constants(schema):
         is_plain = all(value is None or isinstance(value, str | int | bool) for value in values)
         return f"Literal[{', '.join(map(repr, values))}]" if is_plain else "Any"
     if branches := alternatives(schema):
-        names = dict.fromkeys(type_name(one, name) for one in branches)
+        names = dict.fromkeys(type_name(one, name, formats) for one in branches)
         return "Any" if "Any" in names else " | ".join(names)
     if schema.get("properties"):
         return _title(schema, name)
     if schema.get("type") == "array":
         if "items" not in schema and isinstance(places := schema.get("prefixItems"), list):
-            return f"tuple[{', '.join(type_name(_schema(place), f'{name}Item') for place in places)}]"
-        return f"list[{type_name(_schema(schema.get('items')), f'{name}Item')}]"
+            return f"tuple[{', '.join(type_name(_schema(place), f'{name}Item', formats) for place in places)}]"
+        return f"list[{type_name(_schema(schema.get('items')), f'{name}Item', formats)}]"
     if schema.get("type") == "object":
-        return f"dict[str, {type_name(_schema(schema.get('additionalProperties')), name)}]"
-    return TYPES.get(str(schema.get("type")), "Any")
+        return f"dict[str, {type_name(_schema(schema.get('additionalProperties')), name, formats)}]"
+    form = text_format(schema) if formats else ""
+    return TYPES.get(str(schema.get("type")), "Any") + (f" ({form})" if form else "")
+
+
+def text_format(schema: Mapping[str, Any]) -> str:
+    """The format of a text, for a model to read; "" where the schema names none."""
+    form = schema.get("format")
+    is_text = schema.get("type") == "string" and isinstance(form, str)
+    return FORMATS.get(str(form), printable(str(form))[:LONGEST_FORMAT]) if is_text else ""
 
 
 def shapes_in(schema: Mapping[str, Any], name: str = "Value") -> dict[str, str]:
     """The fields of all objects in a schema, `{"name": str, "age"?: int}`, where ? marks what may be missing, by the
     objects' names, what is inside an object before the object itself.
     """
-    schema = merged(schema)
-    found: dict[str, str] = {}
-    for part, called in _parts(schema, name):
-        found |= {key: text for key, text in shapes_in(part, called).items() if key not in found}
-    if fields := schema.get("properties"):
-        title, needed = _title(schema, name), schema.get("required", [])
+    schema, found = merged(schema), dict[str, str]()
+    title, fields = _title(schema, name), schema.get("properties") or {}
+    inside = [(inner, _inner(title, key)) for key, inner in fields.items()]
+    inside += [(one, name) for key in ALTERNATIVES for one in schema.get(key, [])]
+    inside += [(schema.get("items"), f"{name}Item"), (schema.get("additionalProperties"), name)]
+    for part, called in inside:
+        for key, text in (shapes_in(part, called) if isinstance(part, Mapping) else {}).items():
+            found.setdefault(key, text)
+    if fields:
+        needed = schema.get("required", [])
         texts = [
-            f'"{key}"{"" if key in needed else "?"}: {type_name(inner, _inner(title, key))}'
+            f'"{key}"{"" if key in needed else "?"}: {type_name(inner, _inner(title, key), True)}'
             for key, inner in fields.items()
         ]
         found.setdefault(title, f"{{{', '.join(texts)}}}")
     return found
-
-
-def _parts(schema: Mapping[str, Any], name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
-    title = _title(schema, name)
-    yield from ((inner, _inner(title, key)) for key, inner in (schema.get("properties") or {}).items())
-    yield from ((one, name) for key in ALTERNATIVES for one in schema.get(key, []))
-    inside = {f"{name}Item": schema.get("items"), name: schema.get("additionalProperties")}
-    yield from ((inner, called) for called, inner in inside.items() if isinstance(inner, Mapping))
 
 
 def _schema(value: Any) -> Mapping[str, Any]:

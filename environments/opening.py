@@ -29,7 +29,7 @@ SCHEMES: Mapping[str, tuple[str, str]] = {
     "openapi": ("r_eval.environments.tools.openapi:OpenAPI", "openapi:<file or URL>"),
     "langchain": ("r_eval.environments.tools.langchain:LangChainTools", "langchain:<module or file.py>:<factory>"),
 }
-"""What stands before the colon: the class, imported when it is needed, and the form."""
+"""By scheme: the class, imported when it is needed, and the form of the name."""
 
 
 def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> Environment:
@@ -71,7 +71,7 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
 
 
 def located(name: str, folder: Path) -> str:
-    """A name whose file, if it has one, is found from a folder, such as that of the grid that it stands in.
+    """A name whose file, if it has one, is found from a folder, such as that of its grid.
 
     What is no file below the folder is left as it is.
     """
@@ -91,7 +91,7 @@ def _below(path: str, folder: Path) -> str:
 
 
 def _class_of(name: str) -> type[Environment]:
-    """The class that a name stands for; that of a file without a class is made of its functions.
+    """The class of a name; that of a file without a class is made of its functions.
 
     Raises:
         UserError: There is none, or a query API has a name that every environment needs itself.

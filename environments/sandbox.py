@@ -137,9 +137,9 @@ class Sandbox:
         Raises:
             EnvironmentFailure: A call failed in the environment's own infrastructure; the program is given up.
         """
-        run = _Run(code, inputs, functions, host, expressions, self, asyncio.get_running_loop())
+        run = _Run(self, code, functions, host)
         try:
-            return await self._threads.run(run.carry_out, self._started())
+            return await self._threads.run(run.carry_out, self._started(), inputs, expressions)
         except asyncio.CancelledError:
             run.given_up = True
             raise
@@ -167,7 +167,6 @@ class _GivenUp(Exception):
     """Nobody waits for the program any more."""
 
 
-@dataclasses.dataclass(eq=False)
 class _Run:
     """One program, run in a thread of its own: the interpreter waits there while a call is carried out on the loop.
 
@@ -175,26 +174,17 @@ class _Run:
         given_up: Set where nobody waits for the program any more; it ends with its next call, or at its limits.
     """
 
-    code: str
-    inputs: dict[str, Any]
-    functions: Sequence[str]
-    host: Host
-    expressions: Sequence[str]
-    sandbox: Sandbox
-    loop: asyncio.AbstractEventLoop
-    given_up: bool = False
-
-    def __post_init__(self) -> None:
-        self.limits, self.computing = self.sandbox.limits, self.sandbox.computing
-        self.prelude = Prelude(self.functions)
-        self.code = self.prelude.prepare(self.code)  # here, in one thread: Python 3.11 parses in one at a time only
-        self.expressions = [self.prelude.leaving(expression) for expression in self.expressions]
-        self.calls = 0
+    def __init__(self, sandbox: Sandbox, code: str, functions: Sequence[str], host: Host) -> None:
+        self.limits, self.computing = sandbox.limits, sandbox.computing
+        self.host, self.loop = host, asyncio.get_running_loop()
+        self.prelude = Prelude(functions)
+        self.code = self.prelude.prepare(code)  # here, in one thread: Python 3.11 parses in one at a time only
+        self.given_up, self.calls = False, 0
         self.returned: list[Any] = []
         self.raised: dict[str, str] = {}
         self.failure: EnvironmentFailure | None = None
 
-    def carry_out(self, pool: Monty) -> ProgramResult:
+    def carry_out(self, pool: Monty, inputs: dict[str, Any], expressions: Sequence[str]) -> ProgramResult:
         from pydantic_monty import CollectString, MontyError
 
         printed = CollectString(max_bytes=PRINTED_BYTES)
@@ -212,22 +202,23 @@ class _Run:
         try:
             with checkout as session, self.computing:
                 self._feed(session, self.prelude.text, {}, printed)
-                self._feed(session, self.code, self.inputs, printed)
+                self._feed(session, self.code, inputs, printed)
                 answer = self._answer(session, printed)
-                extra = [read(self._feed(session, text, {}, printed)) for text in self.expressions]
+                texts = map(self.prelude.leaving, expressions)
+                extra = [read(self._feed(session, text, {}, printed)) for text in texts]
         except MontyError as error:
             if self.failure is not None:
                 raise self.failure from None
-            return ProgramResult(error=self._explain(error), returned=self.returned)
+            failed = self._explain(error)
         except TooLarge as error:
-            answer, failed = None, ProgramError("memory", f"the answer is {error}")
+            failed = ProgramError("memory", f"the answer is {error}")
         except UnicodeError as error:
-            answer, failed = None, ProgramError("syntax", f"SyntaxError: {error}")
+            failed = ProgramError("syntax", f"SyntaxError: {error}")
         else:
+            if answer is not None:
+                return ProgramResult(answer, extra=extra, returned=self.returned)
             failed = ProgramError("no_answer", "The program left nothing in `answer`.")
-        if answer is None:
-            return ProgramResult(error=failed, returned=self.returned)
-        return ProgramResult(answer, extra=extra, returned=self.returned)
+        return ProgramResult(error=failed, returned=self.returned)
 
     def _feed(self, session: MontySession, code: str, inputs: dict[str, Any], printed: Any) -> Any:
         """The value of some code that is run to its end; to be used only where it is a text of the prelude's making."""

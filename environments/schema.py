@@ -50,24 +50,27 @@ class Parameter:
     def required(self) -> bool:
         return self.default is MISSING
 
-    @property
-    def type(self) -> str:
-        """Its type as a person writes it."""
-        text = type_name(self.schema, self.name)
+    def type(self, formats: bool = True) -> str:
+        """Its type as a person writes it: `str (date, YYYY-MM-DD) | None`, or without `formats` a Python type."""
+        text = type_name(self.schema, self.name, formats)
         is_wider = self.default is None and text != "Any" and not allows_null(self.schema)
         return f"{text} | None" if is_wider else text
 
+    def signature(self, formats: bool = True) -> str:
+        """Its name, type and default; without `formats`, as in a Python function."""
+        text = f"{self.name}: {self.type(formats)}"
+        return text if self.required else f"{text} = {self.default_text}"
+
     @property
-    def signature(self) -> str:
-        """As it stands in a Python stub."""
-        text = f"{self.name}: {self.type}"
-        return text if self.required else f"{text} = {to_jsonable_python(self.default, fallback=str)!r}"
+    def default_text(self) -> str:
+        """The default as a Python literal."""
+        return repr(to_jsonable_python(self.default, fallback=str))
 
     @property
     def expected(self) -> str:
         """Its type for a message, with the fields of what is a dict."""
         shapes = [f"{name} is {shape}" for name, shape in shapes_in(self.schema, self.name).items()]
-        return self.type + (f" ({', '.join(shapes)})" if shapes else "")
+        return self.type() + (f" ({', '.join(shapes)})" if shapes else "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,9 +105,11 @@ class ApiSpec:
 
     def stub(self) -> str:
         """The API as a Python function without a body."""
-        arguments = ", ".join(p.signature for p in self.parameters)
-        said = f"{self.summary} {self.details}".strip().replace("\n", "\n    ")
-        lines = [said, *(f"    {p.name}: {p.description}" for p in self.parameters if p.description)]
+        arguments = ", ".join(p.signature(formats=False) for p in self.parameters)
+        lines = [f"{self.summary} {self.details}".strip().replace("\n", "\n    ")]
+        for p in self.parameters:
+            form = "" if p.type() == p.type(formats=False) else f" ({p.type()})"
+            lines += [f"    {p.name}{form}: {p.description}".rstrip(": ")] if p.description or form else []
         doc = "\n    ".join(lines).replace('"""', "'''").replace("\\", "\\\\")
         end = " " if doc.endswith('"') else ""
         return f'def {self.name}({arguments}) -> {self.returns}:\n    """{doc}{end}"""'
@@ -161,7 +166,7 @@ class ApiSpec:
     def _complaint(self, error: Mapping[str, Any], value: Any, noun: str) -> str:
         name, *inside = map(str, error["loc"])
         if error["type"] == "missing" and not inside:
-            signatures = ", ".join(p.signature for p in self.parameters)
+            signatures = ", ".join(p.signature() for p in self.parameters)
             return f"{self.name} needs the {noun} '{name}'. Its {noun}s: {signatures}."
         place = f"{'.'.join(inside)}: " if inside else ""
         is_explained = not inside and error["type"].endswith(TYPE_ERRORS)

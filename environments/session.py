@@ -13,8 +13,8 @@ import dataclasses
 import difflib
 import re
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from pydantic_core import to_jsonable_python
 
@@ -24,7 +24,6 @@ from r_eval.environments.schema import ApiSpec, BadArguments, clip
 from r_eval.isolation import describe
 from r_eval.records import Step
 
-T = TypeVar("T")
 OBSERVATION_TOKENS = 1000
 CHARACTERS_A_TOKEN = 4
 RECORDS = re.compile(r"\d+ results?\.(?=\n)")
@@ -54,7 +53,7 @@ class CallResult:
 
 
 class SessionClock(Protocol):
-    """Whatever bounds the seconds of an episode; it stands still during calls, and counts those that came back."""
+    """Whatever bounds the seconds of an episode; it is stopped during calls, and counts those that came back."""
 
     def stopped(self) -> contextlib.AbstractContextManager[None]: ...
 
@@ -175,8 +174,10 @@ class Session:
             to_jsonable_python(checked, fallback=str)  # a list in JSON text may be nested deeper than results can be
         except BadArguments as error:
             return CallResult(None, str(error), "bad_arguments")
+        limit = asyncio.timeout(self._environment.timeout)
         try:
-            seen = await self._in_time(api, observe(self._environment, api, checked))
+            async with limit:
+                seen = await observe(self._environment, api, checked)
             return CallResult(seen.value, seen.text or "", None, list(seen.retrieved_ids))
         except ToolError as error:
             try:
@@ -189,37 +190,11 @@ class Session:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
+            if limit.expired():
+                seconds = self._environment.timeout
+                raise EnvironmentFailure(f"{api} gave nothing within {seconds:g} s, and was given up") from None
             remedy = f"; {REMEDY}" if isinstance(error, LookupError | ValueError) else ""
             raise EnvironmentFailure(f"{api} failed: {describe(error)}{remedy}") from error
-
-    async def _in_time(self, api: str, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of a call within the environment's timeout; a call that refuses to be cancelled is left alone.
-
-        Raises:
-            EnvironmentFailure: Nothing came.
-        """
-        seconds = self._environment.timeout
-        task = asyncio.ensure_future(_contained(work))
-        try:
-            done, _ = await asyncio.wait([task], timeout=seconds)
-        except asyncio.CancelledError:
-            task.cancel()
-            raise
-        if not done:
-            task.cancel()
-            raise EnvironmentFailure(f"{api} gave nothing within {seconds:g} s, and was given up")
-        value, error = task.result()
-        if error is not None:
-            raise error
-        return value  # type: ignore[return-value]  # there is one where there is no error
-
-
-async def _contained(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
-    """What a coroutine returns, or raises: `SystemExit` and its like would end the loop if a task raised them."""
-    try:
-        return await work, None
-    except BaseException as error:  # noqa: BLE001  it is foreign code
-        return None, error
 
 
 def cut(text: str, characters: int) -> str:

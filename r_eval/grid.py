@@ -111,12 +111,10 @@ class LLMEntry(Entry):
     Attributes:
         llm: Its name, such as gguf/smollm2-135m or openai/gpt-4o-mini.
         name: Replaces it in the system's name, if a grid has one model with several settings.
-        parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
     """
 
     llm: str
     name: str | None = None
-    parameters: float | None = Field(None, gt=0)
 
     @model_validator(mode="after")
     def _no_key(self) -> LLMEntry:

@@ -139,7 +139,7 @@ class ForeignLoop:
             value, error = await asyncio.wrap_future(done)
         except asyncio.CancelledError:
             loop.call_soon_threadsafe(_forget, work)
-            if self._loop is loop and not await _answers(loop):
+            if self._loop is loop and not await _answers(loop) and self._loop is loop:  # no other call was faster
                 self._abandoned.append(loop)  # what hangs in it would complain if it were collected
                 self._loop = None
             raise

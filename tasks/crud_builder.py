@@ -61,27 +61,25 @@ VERDICTS = {"all": 2, "some": 1, "none": 0, "全部": 2, "部分": 1, "没有": 
 YES = ("yes", "是")
 HEADS = {"en": "Report {}: {}", "zh": "报道{}：{}"}
 TASKS = {
-    "continuing_writing": "continuation",
-    "questanswer_1doc": "qa-1doc",
-    "questanswer_2docs": "qa-2doc",
-    "questanswer_3docs": "qa-3doc",
-    "hallu_modified": "hallucination",
-    "event_summary": "summarization",
+    "continuing_writing": ("continuation", "beginning"),
+    "questanswer_1doc": ("qa-1doc", "questions"),
+    "questanswer_2docs": ("qa-2doc", "questions"),
+    "questanswer_3docs": ("qa-3doc", "questions"),
+    "hallu_modified": ("hallucination", "newsBeginning"),
+    "event_summary": ("summarization", "event"),
 }
-"""The published keys in build order, each with the installed task that reads it."""
-UNIQUE_KEYS = {"continuing_writing": "beginning", "hallu_modified": "newsBeginning", "event_summary": "event"}
-"""The key that must be unique among the records of a task; for other tasks it is `questions`."""
+"""The published keys in build order, each with the installed task that reads it and the unique key of its records."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(eq=False)
 class Report:
-    """A report, identified by its id. `query` finds other reports of its event."""
+    """A report. `query` finds other reports of its event."""
 
     id: str
-    title: str = dataclasses.field(compare=False)
-    text: str = dataclasses.field(compare=False)
-    event: str = dataclasses.field(compare=False, default="")
-    query: str = dataclasses.field(compare=False, default="")
+    title: str
+    text: str
+    event: str = ""
+    query: str = ""
 
 
 @dataclasses.dataclass
@@ -95,7 +93,7 @@ class CrudSet:
     """
 
     language: Language
-    reports: list[Report]
+    reports: list[Report] = dataclasses.field(default_factory=list)
     records: dict[str, list[Record]] = dataclasses.field(default_factory=dict)
     dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
@@ -124,84 +122,83 @@ async def build(
     Raises:
         UserError: The LLM failed.
     """
-    read = [Report(one.id, one.title or Path(one.id).stem, one.text.strip()) for one in documents]
-    chinese = sum(language_of(report.text) == "zh" for report in read)
-    builder = _Builder(writer, similarity, language or ("zh" if 2 * chinese > len(read) else "en"))
-    related = await builder.related(read)
-    reports, crud_set = builder.result.reports, builder.result
-    pairs = [(a, b) for a, b in itertools.combinations(reports, 2) if b in related[a]]
-    triples = [
-        (a, b, c)
-        for a, b, c in itertools.combinations(reports, 3)
-        if sum((b in related[a], c in related[a], c in related[b])) >= 2
-    ]
-    groups = dict.fromkeys(
-        tuple(sorted((report, *others[: MOST_REPORTS - 1]), key=lambda r: r.id))
-        for report, others in related.items()
-        if others
-    )
-    singles = [(report,) for report in reports]
-    candidates: dict[str, tuple[Iterable[tuple[Report, ...]], Callable[..., Awaitable[Record]]]] = {
-        "continuing_writing": ([(r, *others) for r, others in related.items() if others], builder.continuation),
-        "questanswer_1doc": (singles, builder.question),
-        "questanswer_2docs": (pairs, builder.question),
-        "questanswer_3docs": (triples, builder.question),
-        "hallu_modified": (singles, builder.hallucination),
-        "event_summary": (groups, builder.summary),
-    }
-    texts: set[str] = set()
-    for key, (groups_of_task, make) in candidates.items():
-        records = crud_set.records.setdefault(key, [])
-        rest = iter(
-            sorted(groups_of_task, key=lambda some: place_in_order("\0".join(report.id for report in some), seed))
-        )
+    reports = [Report(one.id, one.title or Path(one.id).stem, one.text.strip()) for one in documents]
+    chinese = sum(language_of(report.text) == "zh" for report in reports)
+    builder = _Builder(writer, similarity, language or ("zh" if 2 * chinese > len(reports) else "en"))
+    related = await builder.related(reports)
+    continuations = [(report, *others) for report, others in related.items() if others]
+    events = dict.fromkeys(_sorted(some[:MOST_REPORTS]) for some in continuations)
+    await builder.fill("continuing_writing", continuations, builder.continuation, count, seed)
+    await builder.fill("questanswer_1doc", _connected(related, 1), builder.question, count, seed)
+    await builder.fill("questanswer_2docs", _connected(related, 2), builder.question, count, seed)
+    await builder.fill("questanswer_3docs", _connected(related, 3), builder.question, count, seed)
+    await builder.fill("hallu_modified", _connected(related, 1), builder.hallucination, count, seed)
+    await builder.fill("event_summary", events, builder.summary, count, seed)
+    return builder.result
+
+
+def _sorted(reports: Iterable[Report]) -> tuple[Report, ...]:
+    return tuple(sorted(reports, key=lambda report: report.id))
+
+
+def _connected(related: dict[Report, list[Report]], size: int) -> Iterable[tuple[Report, ...]]:
+    """The groups of this many reports of which one is of the same event as all others."""
+    groups = ((one, *some) for one, others in related.items() for some in itertools.combinations(others, size - 1))
+    return dict.fromkeys(map(_sorted, groups))
+
+
+class _Builder:
+    """Builds records: the method of a task takes the reports of one record, and raises `_Dropped` if it fails."""
+
+    def __init__(self, writer: LLMClient, similarity: Similarity, language: Language) -> None:
+        self.writer, self.similarity, self.language = writer, similarity, language
+        self.result = CrudSet(language)
+
+    async def fill(
+        self,
+        key: str,
+        groups: Iterable[tuple[Report, ...]],
+        make: Callable[..., Awaitable[Record]],
+        count: int,
+        seed: int,
+    ) -> None:
+        """Make the records of a task from groups of reports in a seeded order, until there are enough."""
+        records = self.result.records.setdefault(key, [])
+        texts: set[str] = set()
+        rest = iter(sorted(groups, key=lambda some: place_in_order("\0".join(report.id for report in some), seed)))
         while batch := list(itertools.islice(rest, count - len(records))):
             items = await asyncio.gather(*(make(*some) for some in batch), return_exceptions=True)
             for some, item in zip(batch, items, strict=True):
                 if isinstance(item, _Dropped):
-                    crud_set.dropped[f"{key}: {item}"] += 1
+                    self.result.dropped[f"{key}: {item}"] += 1
                 elif isinstance(item, BaseException):
                     raise item
-                elif (text := folded(f"{key} {item[UNIQUE_KEYS.get(key, 'questions')]}")) in texts:
-                    crud_set.dropped[f"{key}: the same as an earlier one"] += 1
+                elif (text := folded(item[TASKS[key][1]])) in texts:
+                    self.result.dropped[f"{key}: the same as an earlier one"] += 1
                 else:
                     texts.add(text)
                     ids = [report.id for report in (some[1:] if key == "continuing_writing" else some)]
                     records.append({"ID": content_id(key, *(r.id for r in some)), **item, "text_ids": ids})
-    return crud_set
 
-
-class _Builder:
-    """Builds single records.
-
-    The method of a task takes the reports of one record and raises `_Dropped` if it fails.
-    """
-
-    def __init__(self, writer: LLMClient, similarity: Similarity, language: Language) -> None:
-        self.writer, self.similarity, self.language = writer, similarity, language
-        self.result = CrudSet(language, [])
-
-    async def related(self, read: Sequence[Report]) -> dict[Report, list[Report]]:
+    async def related(self, reports: Sequence[Report]) -> dict[Report, list[Report]]:
         """The usable reports with their events, each with the reports of the same event."""
-        usable: list[Report] = []
-        for report in read:
-            if reason := self._unusable(report, usable):
+        usable = self.result.reports
+        for report in reports:
+            if reason := self._unusable(report):
                 self.result.dropped[f"reports: {reason}"] += 1
             else:
                 usable.append(report)
-        reports = list(await asyncio.gather(*(self._with_event(report) for report in usable)))
-        self.result.reports = reports
-        related: dict[Report, list[Report]] = {report: [] for report in reports}
-        pairs = list(_neighbours([report for report in reports if report.event]))
+        await asyncio.gather(*map(self._name_event, usable))
+        related: dict[Report, list[Report]] = {report: [] for report in usable}
+        pairs = list(_neighbours([report for report in usable if report.event]))
         same = await asyncio.gather(*(self._ask("related", reports=self._format_reports(pair)) for pair in pairs))
         for (one, other), reply in zip(pairs, same, strict=True):
             if reply.strip().lower().startswith(YES):
                 related[one].append(other)
                 related[other].append(one)
-        for report, others in related.items():
-            if not others:
-                reason = "no other report of the same event" if report.event else "no event in the reply"
-                self.result.dropped[f"reports: {reason}"] += 1
+        for report in [report for report, others in related.items() if not others]:
+            reason = "no other report of the same event" if report.event else "no event in the reply"
+            self.result.dropped[f"reports: {reason}"] += 1
         return related
 
     async def continuation(self, report: Report, *others: Report) -> Record:
@@ -275,12 +272,12 @@ class _Builder:
             raise _Dropped("not fully supported")
         return {"event": reports[0].event, "title": reports[0].title, "text": text, "summary": summary}
 
-    async def _with_event(self, report: Report) -> Report:
-        """A report with the event that the LLM names, if any."""
+    async def _name_event(self, report: Report) -> None:
+        """Have the LLM name the event of a report, if any."""
         value = await self._object("event", report=f"{report.title}\n{report.text}")
-        event, keywords = _line(value.get("event")), value.get("keywords")
+        report.event, keywords = _line(value.get("event")), value.get("keywords")
         words = keywords[:10] if isinstance(keywords, list) else []
-        return dataclasses.replace(report, event=event, query=" ".join(map(str, (event, *words))))
+        report.query = " ".join(map(str, (report.event, *words)))
 
     async def _support_grade(self, text: str, reports: Sequence[Report]) -> int | None:
         """How far reports support a text: 2 fully, 1 partly, 0 not at all; None without a verdict."""
@@ -297,14 +294,15 @@ class _Builder:
         heads = [HEADS[self.language].format(place, report.title) for place, report in enumerate(reports, 1)]
         return "\n\n".join(f"{head}\n{report.text}" for head, report in zip(heads, reports, strict=True))
 
-    def _unusable(self, report: Report, earlier: Sequence[Report]) -> str:
+    def _unusable(self, report: Report) -> str:
         if language_of(report.text) != self.language:
             return "in another language"
         if len(SENTENCES.split(report.text)) < FEWEST_SENTENCES:
             return "too short to split"
         if len(report.text) > LONGEST:
             return f"longer than {LONGEST:,} characters"
-        return "the same as an earlier one" if any(report.text == other.text for other in earlier) else ""
+        same = any(report.text == other.text for other in self.result.reports)
+        return "the same as an earlier one" if same else ""
 
 
 def _split_report(report: Report) -> tuple[str, str]:
@@ -317,13 +315,12 @@ def _split_report(report: Report) -> tuple[str, str]:
 def _neighbours(reports: Sequence[Report]) -> Iterator[tuple[Report, Report]]:
     """Distinct pairs of reports of which one retrieves the other by its event."""
     index = BM25.of(f"{report.title}\n{report.text}" for report in reports) if reports else None
-    seen: set[frozenset[int]] = set()
+    pairs: dict[tuple[int, int], None] = {}
     for place, report in enumerate(reports):
         hits = index.search(report.query, NEIGHBOURS + 1) if index else []
-        for other in [hit.chunk for hit in hits if hit.chunk != place][:NEIGHBOURS]:
-            if (pair := frozenset((place, other))) not in seen:
-                seen.add(pair)
-                yield report, reports[other]
+        others = [hit.chunk for hit in hits if hit.chunk != place][:NEIGHBOURS]
+        pairs.update(dict.fromkeys((min(place, other), max(place, other)) for other in others))
+    return ((reports[one], reports[other]) for one, other in pairs)
 
 
 def _line(value: Any) -> str:
@@ -359,10 +356,10 @@ def write(crud_set: CrudSet, out: Path, llm: str) -> list[Path]:
     (out / "crud.json").write_text(records + "\n", encoding="utf-8")
     suffix = "-en" if crud_set.language == "en" else ""
     tasks = []
-    for key, task in TASKS.items():
-        documents = "./documents-continuation.jsonl" if key == "continuing_writing" else "./documents.jsonl"
+    for key, (task, _) in TASKS.items():
+        name = "documents-continuation.jsonl" if key == "continuing_writing" else "documents.jsonl"
+        environment = {"environment": "corpus", "documents": f"./{name}"}
         if crud_set.records[key]:
-            environment = {"environment": "corpus", "documents": documents}
             tasks.append({"task": f"crud/{task}{suffix}", "data": "crud.json", "environment": environment})
     grid = {"name": "crud", "llms": [llm], "workflows": [{"workflow": "rag", "top_k": 8}], "shots": 0, "tasks": tasks}
     (out / "grid.yaml").write_text(yaml.safe_dump(grid, sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -1,11 +1,7 @@
-"""Seasons: versions of a question set, the next set from a newer snapshot, and the split into public and private
-halves.
+"""Seasons of a question set: versions, the next set from a newer snapshot, and public and private halves.
 
-The season of `questions.jsonl` is in the sidecar `questions.season.json`, with paths relative to its own folder. It
-contains no time and no absolute path, so that the same inputs produce the same bytes. The minor version counts seasons.
-
-A question is a repeat if an earlier season has its text (ignoring case and spaces) or its program. Earlier seasons are
-found through the sidecars, each of which names the previous one.
+The season of `questions.jsonl` is in the sidecar `questions.season.json`, with paths relative to its own folder and no
+time, so that the same inputs produce the same bytes. The minor version counts seasons.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from packaging.version import Version
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from r_eval.environments.opening import located
@@ -30,6 +25,7 @@ from r_eval.tasks.questions import folded, read_questions, write_questions
 
 FIRST = "1.0.0"
 """The version of a first season and of a question file without a sidecar."""
+PATHS = ("file", "previous")
 
 
 class Season(BaseModel):
@@ -41,8 +37,7 @@ class Season(BaseModel):
         environment_version: Version of the environment's data, or the hash of the triples.
         seed: The seed of the generation; None if private.
         count: Number of questions in the file.
-        templates: Content hash of the template or graph file; "" if private.
-        file: Name of the template or graph file.
+        file: Name of the template or graph file; "" if private.
         previous: Name of the question file of the previous season.
     """
 
@@ -54,15 +49,13 @@ class Season(BaseModel):
     environment_version: str
     seed: int | None = None
     count: int
-    templates: str = ""
     file: str = ""
     previous: str = ""
 
     def from_folder(self, old: Path, new: Path) -> Season:
         """A copy for a sidecar in another folder."""
-        file, previous = (name and os.path.relpath(old / name, new) for name in (self.file, self.previous))
-        environment = environment_from(located(self.environment, old), new)
-        return self.model_copy(update={"environment": environment, "file": file, "previous": previous})
+        names = {key: name and os.path.relpath(old / name, new) for key in PATHS if (name := getattr(self, key))}
+        return self.model_copy(update=names | {"environment": environment_from(located(self.environment, old), new)})
 
 
 def season_path(questions: Path) -> Path:
@@ -76,8 +69,7 @@ def read_season(questions: Path) -> Season | None:
     Raises:
         UserError: The sidecar is damaged; names the file and the key.
     """
-    path = season_path(questions)
-    if not path.exists():
+    if not (path := season_path(questions)).exists():
         return None
     try:
         return Season.model_validate_json(read_text(path, "season file"))
@@ -92,13 +84,9 @@ def write_season(questions: Path, season: Season) -> None:
 
 
 def keep_season(questions: Path, copy: Path) -> None:
-    """Write the sidecar, if any, for the copy of a question file in a run, without folders.
-
-    Raises:
-        UserError: The sidecar is damaged.
-    """
+    """Write the sidecar, if any, for the copy of a question file in a run, without folders."""
     if (season := read_season(questions)) is not None:
-        names = {key: getattr(season, key).rpartition("/")[2] for key in ("environment", "file", "previous")}
+        names = {key: getattr(season, key).rpartition("/")[2] for key in ("environment", *PATHS)}
         write_season(copy, season.model_copy(update=names))
 
 
@@ -110,20 +98,16 @@ def environment_from(name: str, folder: Path) -> str:
     return f"{scheme}{os.path.relpath(path, folder)}{colon}{attribute}" if path and is_file(Path(path)) else name
 
 
-def content_hash(path: Path) -> str:
-    """Hash of a file's content, independent of its line endings."""
-    return hashlib.blake2b(path.read_bytes().replace(b"\r\n", b"\n"), digest_size=8).hexdigest()
-
-
 class Refresher:
     """The earlier seasons, and the version and seed of the next one.
 
     Args:
-        paths: Question files of earlier seasons; the seasons before these are found through the sidecars.
+        paths: Question files of earlier seasons; sidecars name the seasons before these.
 
     Attributes:
-        earlier: The earlier files by their resolved paths, each with its questions.
-        path, questions, season: Of the latest season.
+        earlier: The questions of the earlier files, by resolved path.
+        n_earlier: Their number.
+        questions: The questions of the latest season.
         version, seed: Of the next season.
         missing: A sentence for every earlier season whose file does not exist.
 
@@ -134,103 +118,83 @@ class Refresher:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.missing: list[str] = []
         self.earlier: dict[Path, list[Question]] = {}
-        versions: dict[Path, Version] = {}
+        latest: tuple[list[int], Path, int] = ([], Path(), 0)
         queue = [path.resolve() for path in paths]
         while queue:
-            path = queue.pop()
-            if path in self.earlier:
+            if (path := queue.pop()) in self.earlier:
                 continue
-            season = read_season(path)
-            self.earlier[path], versions[path] = read_questions(path), Version(season.version if season else FIRST)
-            if season is not None and season.previous:
-                previous = (path.parent / season.previous).resolve()
-                if previous.is_file():
-                    queue.append(previous)
-                else:
-                    text = "is not there: its questions may come again, unless a further --refresh names its file"
-                    self.missing.append(f"the season before {path.name}, {season.previous}, {text}")
-        self.earlier_questions = [question for questions in self.earlier.values() for question in questions]
-        self._texts = {folded(question.question) for question in self.earlier_questions}
-        self._programs = {question.program for question in self.earlier_questions if question.program}
-        self.path = max(versions, key=lambda path: (versions[path], path))
-        self.questions, self.season = self.earlier[self.path], read_season(self.path)
-        self.version = f"{versions[self.path].major}.{versions[self.path].minor + 1}.0"
-        text = f"{(self.season.seed if self.season else None) or 0}/{self.version}"
-        self.seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
+            season, self.earlier[path] = read_season(path), read_questions(path)
+            numbers = [int(number) for number in (season.version if season else FIRST).split(".")]
+            latest = max(latest, (numbers, path, (season and season.seed) or 0))
+            previous = path.parent / season.previous if season and season.previous else path
+            if previous.is_file():
+                queue.append(previous.resolve())
+            else:
+                text = "is missing: its questions may be repeated unless another --refresh names its file"
+                self.missing.append(f"the season before {path.name}, {previous.name}, {text}")
+        (major, minor, _), self._latest, seed = latest
+        self.questions, self.version = self.earlier[self._latest], f"{major}.{minor + 1}.0"
+        self.seed = int.from_bytes(hashlib.blake2b(f"{seed}/{self.version}".encode(), digest_size=4).digest())
+        known = [question for questions in self.earlier.values() for question in questions]
+        self.n_earlier = len(known)
+        self._known = {text for q in known for text in (folded(q.question), q.program) if text}
 
     def new(self, candidates: Iterable[Question]) -> list[Question]:
-        """The candidates that no earlier season contains."""
-        return [q for q in candidates if folded(q.question) not in self._texts and q.program not in self._programs]
+        """The candidates of which no earlier season has the program or the text, ignoring case and spaces."""
+        return [q for q in candidates if self._known.isdisjoint((folded(q.question), q.program))]
 
     def choose(self, candidates: Iterable[Question], count: int) -> list[Question]:
         """A number of new candidates in their order, selected evenly from the types or templates."""
-        turns: collections.Counter[str] = collections.Counter()
+        turns: collections.Counter[object] = collections.Counter()
         ranked = []
         for place, question in enumerate(new := self.new(candidates)):
-            kind = str(question.meta.get("type") or question.meta.get("template"))
+            kind = question.meta.get("type") or question.meta.get("template")
             ranked.append((turns[kind], place))
             turns[kind] += 1
         return [new[place] for place in sorted(place for _, place in sorted(ranked)[:count])]
 
     def next_season(self, season: Season, folder: Path) -> Season:
-        """A first season as the successor of the earlier ones.
-
-        Args:
-            folder: Folder of the question file.
-        """
-        previous = os.path.relpath(self.path, folder.resolve())
+        """A first season as the successor of the earlier ones, for a question file in a folder."""
+        previous = os.path.relpath(self._latest, folder.resolve())
         return season.model_copy(update={"version": self.version, "previous": previous})
 
 
 def split(questions: Iterable[Question], seed: int = 0) -> list[Question]:
     """The private questions with their public ids, sorted by these; `meta.question_id` has the original id.
 
-    A public id is a hash of the text and its context, so that it reveals neither the template nor the position in the
-    private file.
-
-    Args:
-        seed: Changes the ids, so that two sets do not reveal a common question by its id.
+    A public id is a hash of seed, text and context: it reveals neither the template nor the place in the private file.
     """
-    counts: collections.Counter[bytes] = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     private = []
-    for question in sorted(questions, key=lambda q: q.id):
-        text = json.dumps([seed, question.question, [[d.title, d.text] for d in question.context]])
-        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        counts[digest] += 1
-        name = hashlib.blake2b(digest + str(counts[digest]).encode(), digest_size=8).hexdigest()
-        private.append(question.model_copy(update={"id": name, "meta": {**question.meta, "question_id": question.id}}))
+    for q in sorted(questions, key=lambda q: q.id):
+        text = json.dumps([seed, q.question, [[d.title, d.text] for d in q.context]])
+        counts[text] += 1
+        name = hashlib.blake2b(f"{counts[text]}{text}".encode(), digest_size=8).hexdigest()
+        private.append(q.model_copy(update={"id": name, "meta": {**q.meta, "question_id": q.id}}))
     return sorted(private, key=lambda q: q.id)
 
 
 def write_set(questions: Sequence[Question], out: Path, season: Season | None, private: Path | None, seed: int) -> None:
-    """Write a question set, or its public and private halves.
-
-    A public line has `id`, `question` and possibly `context`; the public sidecar omits seed and templates, from which
-    the answers could be derived.
+    """Write a set with its season, or its halves: the public one lacks seed and templates, which reveal answers.
 
     Args:
-        out: The question file, or its public half if `private` is set.
-        season: Written next to the file with the answers.
-        private: The file with the answers by public id.
+        out: The question file, or its public half if `private` names the file with the answers by public id.
         seed: Seed of the public ids.
 
     Raises:
         UserError: Both halves would be the same file.
     """
-    if private is None:
-        write_questions(out, questions)
+    if private is not None:
+        if private.resolve() == out.resolve():
+            raise UserError(f"{out} would be both the public and the private file: name two")
+        questions = split(questions, seed)
+        keys = {"id", "question", "context"}
+        lines = (q.model_dump_json(include=keys, exclude_defaults=True) + "\n" for q in questions)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text("".join(lines), encoding="utf-8")
         if season is not None:
-            write_season(out, season)
-        return
-    if private.resolve() == out.resolve():
-        raise UserError(f"{out} would be both the public and the private file: name two")
-    published = split(questions, seed)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    keys = {"id", "question", "context"}
-    lines = [q.model_dump_json(include=keys if q.context else keys - {"context"}) for q in published]
-    out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    write_questions(private, published)
+            fields = season.model_dump(include={"version", "environment", "environment_version", "count"})
+            write_season(out, Season(**fields))
+    write_questions(private or out, questions)
     if season is not None:
-        fields = season.model_dump(include={"version", "environment", "environment_version", "count"})
-        write_season(out, Season(**fields))
-        write_season(private, season)
+        write_season(private or out, season)

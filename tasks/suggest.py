@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import collections
-import dataclasses
-import json
 import random
 import re
 from collections.abc import Sequence
@@ -39,18 +37,9 @@ LONGEST = 20_000
 """Characters of a reply that are parsed."""
 SECONDS = 60.0
 """Time limit for one draft."""
-FIELD_CHARACTERS = 80
 FENCE = re.compile(r"```[a-z]*\n(.*?)(?:```|\Z)", re.DOTALL)
 SLOT = re.compile(r"\{\{[^{}]*\}\}")
 ID = re.compile(r"[A-Za-z0-9_-]{1,60}")
-
-
-@dataclasses.dataclass
-class Suggested:
-    """Accepted drafts, and the number of rejected ones by reason."""
-
-    templates: list[Template] = dataclasses.field(default_factory=list)
-    dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
 
 async def suggest(
@@ -60,38 +49,41 @@ async def suggest(
     sandbox: Sandbox,
     count: int,
     seed: int = 0,
-) -> Suggested:
-    """Draft templates until enough are accepted or no new ones arrive.
+) -> tuple[list[Template], collections.Counter[str]]:
+    """Draft templates until enough are accepted or no new ones arrive; counts the rejected ones by reason.
 
     Raises:
         UserError: The LLM failed, or the examples do not fit the environment.
     """
-    result = Suggested()
+    templates, dropped = list[Template](), collections.Counter[str]()
+    idle, chance = 0, random.Random(seed)
     marks = {mark for template in seed_templates for mark in marks_of(template)}
-    chance, idle = random.Random(seed), 0
     values = {
         "description": environment.description,
         "apis": "\n".join(spec.stub() for spec in environment.specs().values()),
         "records": _records(environment, seed_templates),
         "count": str(DRAFTS),
     }
-    while len(result.templates) < count and idle < IDLE:
+    while len(templates) < count and idle < IDLE:
+        idle += 1
         examples = chance.sample(list(seed_templates), min(EXAMPLES, len(seed_templates)))
-        used_ids = ", ".join(template.id for template in [*seed_templates, *result.templates][-100:])
-        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), taken=used_ids, **values))
-        n_before = len(result.templates)
+        ids = [template.id for template in [*seed_templates, *templates]]
+        taken = ", ".join(ids[-100:])
+        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), taken=taken, **values))
         for draft in drafts(reply):
-            if len(result.templates) >= count:
-                break
-            template = _template(draft, {template.id for template in [*seed_templates, *result.templates]})
-            reason = await _rejection_reason(template, marks, environment, sandbox, seed)
-            if template is None or reason is not None:
-                result.dropped[reason or ""] += 1
-            else:
+            template = _template(draft, ids)
+            if template is None:
+                dropped["not a template"] += 1
+            elif marks & marks_of(template):
+                dropped["not new"] += 1
+            elif reason := await _rejection_reason(template, environment, sandbox, seed):
+                dropped[reason] += 1
+            elif len(templates) < count:
+                idle = 0
+                ids.append(template.id)
                 marks |= marks_of(template)
-                result.templates.append(template)
-        idle = idle + 1 if len(result.templates) == n_before else 0
-    return result
+                templates.append(template)
+    return templates, dropped
 
 
 def drafts(reply: str) -> list[Any]:
@@ -106,7 +98,7 @@ def drafts(reply: str) -> list[Any]:
     return result or [None]
 
 
-def _template(draft: Any, ids: set[str]) -> Template | None:
+def _template(draft: Any, ids: Sequence[str]) -> Template | None:
     """A draft as a template with a unique id; None if it is invalid."""
     try:
         name = str(draft.get("id", ""))
@@ -119,14 +111,8 @@ def _template(draft: Any, ids: set[str]) -> Template | None:
     return template
 
 
-async def _rejection_reason(
-    template: Template | None, marks: set[str], environment: Environment, sandbox: Sandbox, seed: int
-) -> str | None:
-    """Why a draft is rejected; None if it is accepted."""
-    if template is None:
-        return "not a template"
-    if marks & marks_of(template):
-        return "not new"
+async def _rejection_reason(template: Template, environment: Environment, sandbox: Sandbox, seed: int) -> str | None:
+    """Why the questions of a draft are rejected; None if they are accepted."""
     names = {node.id for node in ast.walk(ast.parse(template.program)) if isinstance(node, ast.Name)}
     if not names & set(environment.specs()):
         return "calls no API"
@@ -158,13 +144,7 @@ def _records(environment: Environment, seed_templates: Sequence[Template]) -> st
         try:
             example = next(iter(environment.records(kind)), {})
         except KeyError:
-            raise UserError(f"the written templates do not fit: the environment has no records of '{kind}'") from None
-        text = json.dumps({key: _short(value) for key, value in example.items()}, ensure_ascii=False)
-        lines.append(f"- {kind}: {text}")
+            raise UserError(f"the example templates do not fit: the environment has no records of '{kind}'") from None
+        fields = ", ".join(f"{key}: {value!r:.80}" for key, value in example.items())
+        lines.append(f"- {kind}: {{{fields}}}")
     return "\n".join(lines)
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_short(inner) for inner in value[:3]]
-    return value[:FIELD_CHARACTERS] if isinstance(value, str) else value

@@ -179,7 +179,7 @@ def test_each_call_of_covered_match_gives_what_its_comment_says(line: str) -> No
 def test_the_conditions_of_the_page_resolve_and_its_own_one_works(tmp_path: Path) -> None:
     page = DOCS / "conditions.md"
     plan = resolve(Grid(**yaml.safe_load(documents.block(page, "yaml", "conditions:"))))
-    assert [cell.cell.condition for cell in plan.cells] == ["clean", "faulty", "errors", "faulty+slow"]
+    assert [cell.cell.condition for cell in plan.cells] == ["clean", "faulty", "very-faulty", "faulty+slow"]
     documents.write_files(page, tmp_path)
     condition = combine("capitals", [f"{tmp_path / 'capitals.py'}:Capitals"], {})
 

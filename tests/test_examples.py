@@ -63,7 +63,6 @@ def test_under_counterfactual_who_remembers_leaks_and_who_looks_it_up_is_faithfu
     assert len(found) == 4
     for system, line in found.items():
         assert float(line["leaked" if "remembers" in system else "faithful"]) == float(line["answers"]) > 0
-    assert lines(run.path / "report" / "tables" / "closed_book.csv")
 
 
 def test_with_placeholders_who_reads_is_right_in_every_variant_who_remembers_in_one(tmp_path: Path) -> None:
@@ -80,9 +79,8 @@ def test_the_grid_about_what_a_score_does_not_say_gives_the_tables_of_its_page(t
     (tmp_path / "llm.py").write_text(documents.LLM, encoding="utf-8")
     run = ran("beyond-accuracy.yaml", tmp_path, llms=["scripted/llm.py:reply"], samples=2)
     page = (ROOT / "docs" / "beyond-accuracy.md").read_text(encoding="utf-8")
-    for name in ("closed_book", "faithful"):
-        assert f"table `{name}`" in page
-        assert lines(run.path / "report" / "tables" / f"{name}.csv")
+    assert "table `faithful`" in page
+    assert lines(run.path / "report" / "tables" / "faithful.csv")
     for file in ("beyond-accuracy.yaml", "placeholder.yaml"):
         assert f"r-eval run examples/{file}" in page
 

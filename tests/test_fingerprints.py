@@ -12,10 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval import Grid
-from r_eval.fingerprints import changed_parts, code_hash, settings_hashes
-from r_eval.runner.plan import resolve
-from r_eval.workflows.base import prompt_text
+from r_eval.fingerprints import changed_parts, code_hash
 
 CODE = '''"""Trams of Zürich."""
 
@@ -168,33 +165,11 @@ def test_a_refusal_names_what_differs_and_the_file(done: Path, tmp_path: Path, c
     assert f"differs from this grid in: {named}" in " ".join(again.stderr.split())
 
 
-def test_a_prompt_is_read_once_a_plan(desk: Path) -> None:
-    grid = Grid.load(desk / "grid.yaml")
-    before = resolve(grid).cells[0]
-    replaced("prompts/mine.md", ("brief", "short"))(desk)
-    assert prompt_text(type(before.workflow), "mine") == "Be brief."
-    after = resolve(grid).cells[0]
-    assert prompt_text(type(after.workflow), "mine") == "Be short."
-    assert before.parts["workflow prompt mine"] != after.parts["workflow prompt mine"]
-
-
 def test_code_is_told_apart_by_what_it_means() -> None:
     assert code_hash(b"if a:\n    b()  # Ada") == code_hash(b"if a: b()")
     assert (
         len({code_hash(code) for code in (b"a - (b - c)", b"a - b - c", b"'A.'", b"'B.'", b"x = 1", b"x = 1.0")}) == 6
     )
-
-
-@pytest.mark.parametrize("source", [b"def f(:", b"\xff\xfe", b"x = 1\0", b"(" * 5000, b"-" * 200_000 + b"1"])
-def test_what_is_no_python_is_hashed_as_it_is(source: bytes) -> None:
-    assert code_hash(source) != code_hash(source + b" ")
-
-
-def test_settings_that_name_no_file_are_as_they_are(tmp_path: Path) -> None:
-    values = {"a": 1, "b": "no file", "c": {"d": [None, ""]}, "e": "x" * 5000, "f": "a\0b"}
-    assert list(settings_hashes(values)) == ["settings"]
-    (tmp_path / "d").write_text("", encoding="utf-8")
-    assert list(settings_hashes({"c": {"d": [str(tmp_path / "d")]}})) == ["settings", "file d (c.d.0)"]
 
 
 def test_of_parts_that_changed_the_more_exact_ones_are_named() -> None:

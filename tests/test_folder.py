@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -83,27 +82,6 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, line: str, complai
 # Whole replacements
 
 
-def test_a_reader_sees_the_old_text_or_the_new_one(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    texts = ["a" * 200_000, "b" * 300_000]
-    write_whole(path, texts[0])
-    seen: set[str] = set()
-    over = threading.Event()
-
-    def read() -> None:
-        while not over.is_set():
-            seen.add(path.read_text(encoding="utf-8"))
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for number in range(30):
-        write_whole(path, texts[number % 2])
-    over.set()
-    reader.join()
-    assert seen <= set(texts)
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
 def test_a_replacement_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_whole(path, "old")
@@ -149,13 +127,6 @@ def test_only_the_newest_line_of_an_episode_is_read(folder: RunFolder) -> None:
         writer.append(episode.model_dump_json())
     writer.close()
     assert [(e.episode_id, e.answer) for e in folder.episodes()] == [("e2", "Nairobi"), ("e1", "new")]
-
-
-def test_scores_are_replaced_as_a_whole(folder: RunFolder) -> None:
-    folder.write_scores(CELL, [{"episode_id": "a", "score": 1.0}, {"episode_id": "b", "score": 0.5}])
-    folder.write_scores(CELL, [{"episode_id": "b", "score": 0.0}])
-    assert folder.scores(CELL) == {"b": {"episode_id": "b", "score": 0.0}}
-    assert folder.scores(CELL._replace(task="other")) == {}
 
 
 @pytest.mark.parametrize(

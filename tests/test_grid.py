@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -100,18 +99,6 @@ def test_yaml_and_python_describe_the_same_run(desk: Path) -> None:
     assert loaded == made
     assert fingerprints(resolve(loaded)) == fingerprints(resolve(made))
     assert len(resolve(made).cells) == 3 * 4
-
-
-def test_the_short_and_the_long_form_of_an_entry_are_the_same(desk: Path) -> None:
-    short = Grid(workflows="direct", llms="openai/m", tasks="aminer/*", conditions="clean")
-    entries = {"workflows": [{"workflow": "direct"}], "llms": [{"llm": "openai/m"}], "tasks": [{"task": "aminer/*"}]}
-    assert short == Grid(**entries, conditions=[{"condition": "clean"}])
-
-
-def test_the_name_comes_from_the_file_whatever_it_is_called(desk: Path) -> None:
-    path = written(desk, VALID).rename(desk / "my grid (2).yaml")
-    assert re.fullmatch(r"[\w.-]+", Grid.load(path).name)
-    assert Grid.load(path).name.startswith("my")
 
 
 def test_a_loaded_grid_starts_its_paths_at_its_own_folder(
@@ -247,9 +234,3 @@ def test_a_grid_in_python_gets_the_same_sentences() -> None:
         Grid(workflow=["react"], **parts)
     with pytest.raises(UserError, match="Grid: samples: must be a whole number, not 'two'"):
         Grid(workflows=["react"], samples="two", **parts)
-
-
-def test_a_mistake_in_a_plug_in_is_the_plug_ins(desk: Path) -> None:
-    (desk / "mine.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"mine\.py: importing it fails: ModuleNotFoundError: .*nothing_of_that_name"):
-        resolve(Grid(**{**VALID, "workflows": ["./mine.py:Mine"]}))

@@ -97,11 +97,6 @@ def test_a_fault_fails_the_contract_and_is_named(name: str, request: pytest.Fixt
     assert message in str(failed.value)
 
 
-def test_what_is_so_on_purpose_may_be_allowed(request: pytest.FixtureRequest) -> None:
-    members = {"environment": lambda self: Failing(), "allowed": ["raises KeyError"]}
-    type("Allowed", (Whole,), members)().test_the_checks_find_nothing(request)
-
-
 def test_the_names_are_imported_without_pytest() -> None:
     code = "import sys, r_eval.testing; sys.exit('pytest' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

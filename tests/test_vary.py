@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -40,12 +39,6 @@ def test_a_mapping_changes_several_settings_and_is_named_after_its_own_key() -> 
     }
 
 
-def test_a_value_keeps_its_type_and_true_is_not_taken_for_one() -> None:
-    found = variants({"workflow.检索": [True, 1, 1.5, "1.5x"]})
-    assert list(found) == ["rag", "rag@检索=1", "rag@检索=1.5", "rag@检索=1.5x"]
-    assert [type(settings["workflow.检索"]) for settings in found.values()] == [bool, int, float, str]
-
-
 SCALARS = st.one_of(st.text(min_size=1, max_size=12), st.integers(-9, 9), st.booleans(), st.floats(allow_nan=False))
 
 
@@ -63,14 +56,6 @@ def test_the_protocol_decides_how_many_variants_there_are(values: dict[str, list
     assert len(found) == (math.prod(sizes) if protocol == "cross" else 1 + sum(size - 1 for size in sizes))
     assert all(list(settings) == list(values) for settings in found.values())
     assert found["rag"] == {key: own[0] for key, own in values.items()}
-
-
-@pytest.mark.parametrize("protocol", ["one", "cross"])
-def test_the_grid_in_run_json_is_the_same_grid_again(protocol: str) -> None:
-    sizes: dict[str, Any] = {SIZE: [128, 64, True, "10%"], TOP_K: [8, {TOP_K: 2, "workflow.rewrite": True}]}
-    workflows = [{"workflow": "rag", "environment": {"overlap": 3}}, "react"]
-    grid = Grid(**{**PARTS, "workflows": workflows}, vary={**sizes, "protocol": protocol, "workflow": "rag"})
-    assert Grid(**json.loads(json.dumps(grid.model_dump(mode="json", exclude_none=True)))) == grid
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {

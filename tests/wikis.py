@@ -43,23 +43,19 @@ PAGES = {
     "Mercury (element)": ["Mercury is a metal.", "== Use ==", "It was used in thermometers."],
     "Victoria (lake)": ["Lake Victoria is a lake.", "== Shores ==", "Kampala lies near it."],
     "Victoria (queen)": ["Victoria was a queen.", "== Reign ==", "It lasted 63 years."],
-    "Georgia (country)": ["Georgia is a country.", "== Cities ==", "Tbilisi is its capital."],
 }
 REDIRECTS = {"Nippon": "Japan", "Land of tea": "Kenya"}
 CHOICES = {
     "Mercury": [Choice("Mercury (planet)", "the planet nearest to the Sun"), Choice("Mercury (element)", "a metal")],
     "Victoria": [Choice("Victoria (lake)", "a lake in Africa"), Choice("Victoria (queen)", "")],
-    "Georgia": [Choice("Georgia (country)", "")],
 }
 STARTS = {
     "Mercury": "'''Mercury''' may refer to:",
     "Victoria": f"{mediawiki.PROPERTY}'''Victoria''' is the name of several things.",
-    "Georgia": "'''Georgia''' has several meanings. [[Category:Disambiguation pages]]",
 }
 MARKS = {
     "Mercury": "",
     "Victoria": '<div id="disambigbox"></div>',
-    "Georgia": '<table class="dmbox dmbox-disambig"></table>',
 }
 TALK = {"Talk:Kenya": ["Shall we say more of tea?"]}
 

@@ -54,7 +54,6 @@ SLOW = (
     "tests/contracts/test_workflows.py",
     "tests/workflows/test_agent.py::TestAgent",
     "tests/tasks/test_embedded.py",
-    "tests/environments/test_aminer.py::test_search_stays_fast",
     "tests/environments/conditions/test_counterfactual.py",
     "tests/workflows/test_demonstrations.py",
     # packages, pages and examples that run commands

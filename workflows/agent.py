@@ -9,9 +9,9 @@ The program is the system under test: if it fails, the outcome of the episode is
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
-import os
 import shutil
 import signal
 import sys
@@ -27,11 +27,10 @@ from r_eval.errors import MissingExtra
 from r_eval.files import is_file
 from r_eval.fingerprints import settings_hashes
 from r_eval.llms.reply import encode_body
-from r_eval.records import Outcome
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, start_program
-from r_eval.workflows.agent_server import SDK, AgentEpisode, agent_server
+from r_eval.workflows.agent_server import SDK, AgentEpisode, open_episode
 from r_eval.workflows.base import (
     Limits,
     LLMProtocol,
@@ -42,7 +41,7 @@ from r_eval.workflows.base import (
     ended,
     finished,
 )
-from r_eval.workflows.last_chance import HOW as LAST_CHANCE
+from r_eval.workflows.last_chance import answered_after
 
 VARIABLES: Mapping[str, str] = {
     "OPENAI_BASE_URL": "base_url",
@@ -65,14 +64,11 @@ class Agent(Workflow):
     Args:
         command: The program and its arguments.
         function: A Python function instead: `file.py:function` or `module:function`.
-        pass_env: Names of further environment variables to pass to the program.
     """
 
     last_chance: ClassVar[bool] = False
 
-    def __init__(
-        self, command: Sequence[str] | None = None, function: str | None = None, pass_env: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, command: Sequence[str] | None = None, function: str | None = None) -> None:
         """Find the program.
 
         Raises:
@@ -81,11 +77,8 @@ class Agent(Workflow):
         """
         if (command is None) == (function is None):
             raise ValueError("expected either command: [python, my_agent.py] or function: my_agent.py:answer")
-        self.command = None if command is None else _absolute(_texts("command", command))
-        self.function = None if function is None else _located(function)
-        self.pass_env = _texts("pass_env", pass_env)
-        if reserved := [name for name in self.pass_env if name in VARIABLES]:
-            raise ValueError(f"pass_env: {reserved[0]} is set for each episode and cannot be passed on")
+        self.command = None if command is None else _absolute_command(command)
+        self.function = None if function is None else _absolute_function(function)
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", "The workflow agent")
 
@@ -93,7 +86,7 @@ class Agent(Workflow):
         """A program is identified by the content of the files in its command, wherever they are."""
         source, _, name = (self.function or "").rpartition(":")
         hashes = settings_hashes({"command": self.command, "function": [source, name]}, "program")
-        return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
+        return {"program": hashes.pop("program"), "code": hashes, "prompt": {}}
 
     async def prepare(self) -> None:
         await threads.run(importlib.import_module, SDK)  # in a thread: it takes a second
@@ -101,42 +94,23 @@ class Agent(Workflow):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        server, episode = agent_server(), AgentEpisode(session, llm, limits)
-        async with server.admit(episode):
-            payload = {
-                "question": question.text,
-                "base_url": f"{server.address}/v1",
-                "api_key": episode.token,
-                "model": MODEL,
-                "mcp_url": f"{server.address}/mcp/{episode.token}",
-                **_context_fields(question, session),
-            }
-            async with start_program(
-                self._words(), self._variables(payload), encode_body(payload), episode.stop
-            ) as program:
-                await episode.serve()
-                return _ending(episode, program)
-
-    def _words(self) -> list[str]:
-        if self.command is not None:
-            return self.command
-        source, _, name = (self.function or "").rpartition(":")
-        return [sys.executable, "-P", str(RUNNER), source, name]
-
-    def _variables(self, payload: dict[str, Any]) -> dict[str, str]:
-        variables = {name: clean(payload[key]).replace("\0", "")[:MAX_VARIABLE] for name, key in VARIABLES.items()}
-        inherited = {name: os.environ[name] for name in self.pass_env if name in os.environ}
-        return {**inherited, **variables, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        command = self.command
+        if command is None:
+            source, _, name = (self.function or "").rpartition(":")
+            command = [sys.executable, "-P", str(RUNNER), source, name]
+        async with open_episode(session, llm, limits) as episode:
+            payload = _payload(question, session, episode)
+            variables = {name: clean(payload[key]).replace("\0", "")[:MAX_VARIABLE] for name, key in VARIABLES.items()}
+            variables |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+            async with start_program(command, variables, encode_body(payload)) as program:
+                await episode.serve(program.wait())
+                return _result(episode, program)
 
 
-def _texts(name: str, value: Any) -> list[str]:
-    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{name} must be a list of texts, not {value!r}")
-    return list(value)
-
-
-def _absolute(command: list[str]) -> list[str]:
+def _absolute_command(command: Any) -> list[str]:
     """A command with absolute paths, since the program runs in a folder of its own."""
+    if not isinstance(command, list | tuple) or not all(isinstance(word, str) for word in command):
+        raise ValueError(f"command must be a list of texts, not {command!r}")
     if not command or not command[0]:
         raise ValueError("command is empty")
     program, *rest = command
@@ -146,85 +120,85 @@ def _absolute(command: list[str]) -> list[str]:
     return [program, *(str(Path(word).absolute()) if is_file(Path(word)) else word for word in rest)]
 
 
-def _located(function: Any) -> str:
+def _absolute_function(function: Any) -> str:
     """A function with the absolute path of its file, if it has one."""
     source, colon, name = function.rpartition(":") if isinstance(function, str) else ("", "", "")
     if not colon or not source or not name.isidentifier():
         raise ValueError(f"expected function: my_agent.py:answer, not {function!r}")
-    if not source.endswith(".py"):
-        return str(function)
-    if not is_file(Path(source)):
+    if source.endswith(".py") and not is_file(Path(source)):
         raise ValueError(f"function: {source}: no such file")
-    return f"{Path(source).absolute()}:{name}"
+    return f"{Path(source).absolute()}:{name}" if source.endswith(".py") else str(function)
 
 
-def _context_fields(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
-    """The fields of a question besides its text."""
+def _payload(question: TaskInput, session: SessionProtocol, episode: AgentEpisode) -> dict[str, Any]:
+    """The JSON object on a program's standard input."""
     demonstrations = [
         {
             "question": demonstration.question,
             "calls": [
-                {"thought": demonstration.thought(place), "name": call.api, "arguments": call.arguments}
-                | {"observation": call.observation}
-                for place, call in enumerate(demonstration.calls)
+                {
+                    "thought": demonstration.thought(i),
+                    "name": c.api,
+                    "arguments": c.arguments,
+                    "observation": c.observation,
+                }
+                for i, c in enumerate(demonstration.calls)
             ],
             "thought": demonstration.thought(len(demonstration.calls)),
             "answer": demonstration.answer,
         }
         for demonstration in question.demonstrations
     ]
-    context = [{"title": document.title, "text": document.text} for document in question.context]
     return {
+        "question": question.text,
+        "base_url": f"{episode.address}/v1",
+        "api_key": episode.token,
+        "model": MODEL,
+        "mcp_url": f"{episode.address}/mcp/{episode.token}",
         "instruction": question.instruction,
         "domain": session.description,
         "demonstrations": demonstrations,
-        "context": context,
+        "context": [{"title": document.title, "text": document.text} for document in question.context],
     }
 
 
-def _ending(episode: AgentEpisode, program: Program) -> WorkflowResult:
-    """The outcome of a program that has ended or was killed."""
-    failure = _failure(program)
-    answer, is_object = _printed(program.output())
+def _result(episode: AgentEpisode, program: Program) -> WorkflowResult:
+    """The result of a program that has ended or must end."""
+    output, errors = program.output()
+    failure = _failure(program, errors)
+    answer, is_object = _parse_output(output)
     if failure and not is_object:
         answer = ""
     if episode.limit_reached is not None:
         if not answer:
             raise episode.limit_reached
-        detail = f"{episode.limit_reached}; answered after it"
-        return WorkflowResult(
-            answer, Outcome(kind="exhausted", cause=episode.limit_reached.cause, detail=detail), LAST_CHANCE
-        )
+        return answered_after(episode.limit_reached, answer)
     if answer:
         return finished(answer, "finish" if is_object else "text")
     cause, detail = failure or ("no_answer", "the program ended without an answer")
     return ended("gave_up", cause, detail)
 
 
-def _failure(program: Program) -> tuple[str, str] | None:
+def _failure(program: Program, errors: bytes) -> tuple[str, str] | None:
     """The cause and a description of a program's failure; None if it succeeded."""
     if program.is_flooding:
         return "output", f"the program wrote more than {MAX_OUTPUT >> 20} MB"
     if not program.status:
         return None
-    errors = clean(" ".join(program.errors().decode("utf-8", "replace").split()))[-MAX_DETAIL:]
+    text = clean(" ".join(errors.decode("utf-8", "replace").split()))[-MAX_DETAIL:]
     if program.status > 0:
         description = f"exit status {program.status}"
     else:
         names = {number.value: number.name for number in signal.Signals}
         description = f"the program was ended by {names.get(-program.status, f'signal {-program.status}')}"
-    return "exit_status", f"{description}: {errors}" if errors else description
+    return "exit_status", f"{description}: {text}" if text else description
 
 
-def _printed(output: bytes) -> tuple[str, bool]:
-    """The answer in the last non-empty line of a program's output, and whether that line is a JSON object."""
-    lines = output.decode("utf-8", "replace").rstrip().splitlines()
-    line = lines[-1].strip() if lines else ""
-    if line.startswith("{"):
-        try:
-            data = from_json(line)
-        except ValueError:
-            return clean(line), False
+def _parse_output(output: bytes) -> tuple[str, bool]:
+    """The answer in the last non-empty line of a program's output, and whether that line is a JSON object with one."""
+    line = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2].strip()
+    with contextlib.suppress(ValueError):
+        data = from_json(line)
         if isinstance(data, dict) and "answer" in data:
             answer = data["answer"]
             return clean("" if answer is None else answer_text(answer)).strip(), True

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
-from pydantic_core import to_json
 
 from r_eval.errors import describe_invalid
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolSpec
@@ -39,27 +38,19 @@ class FunctionTool(BaseModel):
     function: Function
 
 
-class ResponseFormat(BaseModel):
-    type: Literal["text"]
-
-
-class StreamOptions(BaseModel):
-    include_usage: bool | None = False
-
-
 class Body(BaseModel):
     """The fields of a chat completion's body that R-Eval reads."""
 
     messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
     n: Literal[1] | None = None
-    response_format: ResponseFormat | None = None
+    response_format: dict[Literal["type"], Literal["text"]] | None = None
     stop: StrictStr | Annotated[list[StrictStr], Field(max_length=16)] | None = None
     max_tokens: Length | None = None
     max_completion_tokens: Length | None = None
     tools: Annotated[list[FunctionTool], Field(max_length=128)] | None = None
     tool_choice: Literal["auto", "none", "required"] | FunctionTool | None = None
     stream: bool | None = False
-    stream_options: StreamOptions | None = None
+    stream_options: dict[str, Any] | None = None
 
 
 def parse_body(body: bytes) -> Body:
@@ -78,11 +69,8 @@ def parse_body(body: bytes) -> Body:
         raise InvalidRequest(f"the body is not JSON ({error})") from None
 
 
-def parse_request(body: Body, message_cache: dict[bytes, Message]) -> Request:
+def parse_request(body: Body) -> Request:
     """The request in the body of a chat completion. System messages are merged into one at the start.
-
-    Args:
-        message_cache: Messages of the episode by their JSON; equal messages become one object, which is hashed once.
 
     Raises:
         InvalidRequest: A message cannot be read, or a tool is chosen that is not offered.
@@ -95,12 +83,9 @@ def parse_request(body: Body, message_cache: dict[bytes, Message]) -> Request:
         if not functions:
             raise InvalidRequest(f"tool_choice names the tool {tool_name[:60]!r}, which is not offered")
     tools = tuple(ToolSpec(f.name, f.description or "", f.parameters or {}) for f in functions)
-    keys = [to_json(entry, inf_nan_mode="constants") for entry in body.messages]
-    new = {key: _message(entry) for key, entry in zip(keys, body.messages, strict=True) if key not in message_cache}
-    message_cache.update(new)  # refused requests leave nothing behind
     length = body.max_completion_tokens or body.max_tokens
     choice: Literal["auto", "required"] = "required" if required and tools else "auto"
-    return Request(_with_one_system([message_cache[key] for key in keys]), stop, length, tools, choice)
+    return Request(_with_one_system([_message(entry) for entry in body.messages]), stop, length, tools, choice)
 
 
 def _message(entry: dict[str, Any]) -> Message:
@@ -136,8 +121,6 @@ def _text(content: Any) -> str:
 def _with_one_system(messages: list[Message]) -> tuple[Message, ...]:
     """Messages with one system message at the start, the only place that many chat templates support."""
     systems = [message for message in messages if message.role == "system"]
-    if len(systems) == 1 and messages[0] is systems[0]:
-        return tuple(messages)
     rest = [message for message in messages if message.role != "system"]
     text = "\n\n".join(message.content for message in systems)
     return (*([Message("system", text)] if systems else []), *rest)
@@ -154,33 +137,27 @@ def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, **(reply.extra or {})}
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
-    used_ids = {call.id for item in request.messages for call in item.tool_calls}
+    used_ids = {call.id for item in request.messages for call in item.tool_calls} | {""}
     numbers = itertools.count(sum(len(item.tool_calls) for item in request.messages))
-    entries = []
     for call in () if body.tool_choice == "none" else reply.tool_calls:
         call_id = call.id
-        while not call_id or call_id in used_ids:
+        while call_id in used_ids:
             call_id = f"call{next(numbers):05d}"
         used_ids.add(call_id)
         extra = dict(call.extra or {})
-        inner = extra.pop("function", {})
-        function = {**inner, "name": call.name or "unknown", "arguments": json.dumps(call.arguments)}
-        entries.append({**extra, "id": call_id, "type": "function", "function": function})
-    if entries:
-        message["tool_calls"] = entries
-    ends = "length" if reply.finish == "length" else "tool_calls" if entries else "stop"
-    n_prompt, n_completion = reply.tokens.prompt, reply.tokens.completion
+        function = {"name": call.name or "unknown", "arguments": json.dumps(call.arguments)}
+        function = {**extra.pop("function", {}), **function}
+        entry = {**extra, "id": call_id, "type": "function", "function": function}
+        message.setdefault("tool_calls", []).append(entry)
+    reason = "length" if reply.finish == "length" else "tool_calls" if "tool_calls" in message else "stop"
+    tokens = {"prompt_tokens": reply.tokens.prompt, "completion_tokens": reply.tokens.completion}
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": MODEL,
-        "choices": [{"index": 0, "message": message, "finish_reason": ends, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": n_prompt,
-            "completion_tokens": n_completion,
-            "total_tokens": n_prompt + n_completion,
-        },
+        "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}],
+        "usage": {**tokens, "total_tokens": sum(tokens.values())},
     }
 
 
@@ -188,10 +165,10 @@ def completion_chunks(whole: Mapping[str, Any], body: Body) -> Iterator[dict[str
     """A completion as the chunks of a stream: the message, its end and, on request, the usage."""
     (choice,) = whole["choices"]
     delta = dict(choice["message"])
-    if delta.get("tool_calls"):
+    if "tool_calls" in delta:
         delta["tool_calls"] = [{"index": i, **call} for i, call in enumerate(delta["tool_calls"])]
     head = {**{key: whole[key] for key in ("id", "created", "model")}, "object": "chat.completion.chunk"}
     yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
-    if body.stream_options and body.stream_options.include_usage:
+    if body.stream_options and body.stream_options.get("include_usage"):
         yield {**head, "choices": [], "usage": whole["usage"]}

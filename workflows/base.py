@@ -1,9 +1,7 @@
 """The workflow interface: one async method that guides an LLM through a session to an answer.
 
-A workflow gets the question without its gold (`TaskInput`), a session that carries out calls and an LLM, and returns a
-`WorkflowResult`. The LLM and the session record thoughts and calls themselves. The runner enforces limits on tokens,
-calls and seconds with an exception that a workflow must not catch. A workflow counts its own steps and raises the same
-exception (`LimitReached`) when they are used up.
+The LLM and the session record thoughts and calls themselves. The runner enforces limits on tokens, calls and seconds
+with an exception that a workflow must not catch (`LimitReached`); a workflow raises it when its steps are used up.
 """
 
 from __future__ import annotations

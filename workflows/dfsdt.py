@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.session import cut
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.records import Outcome
 from r_eval.workflows.base import (
     LimitReached,
     Limits,
@@ -36,14 +36,13 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
-    ended,
     finished,
     positive_int,
     prompt,
     tool_specs,
     with_note,
 )
-from r_eval.workflows.fc import demonstration_messages
+from r_eval.workflows.fc import initial_messages
 
 FINISH = ToolSpec(
     "Finish",
@@ -57,7 +56,7 @@ FINISH = ToolSpec(
         "required": ["return_type"],
     },
 )
-STOP = 10_000
+ALL_LEVELS = 10_000
 """More levels than any tree has: the search is over."""
 ATTEMPT_CHARACTERS = 1024
 """Characters of an attempt's result in the prompts of later attempts."""
@@ -112,96 +111,86 @@ class DFSDT(Workflow):
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
         system = prompt(DFSDT, "dfsdt", domain=session.description, instruction=question.instruction)
-        messages = [Message("system", system)]
-        for demonstration in question.demonstrations:
-            give = {"return_type": "give_answer", "final_answer": demonstration.answer}
-            messages += demonstration_messages(demonstration, ToolCall("", "Finish", give))
-        messages.append(Message("user", question.with_documents(question.text)))
-        search = _Search(self, session, llm, limits)
+        messages = initial_messages(question, system, {"return_type": "give_answer"}, "final_answer")
+        search = _Search(self, session, llm, limits, Node(messages, session.state()))
         try:
-            await search.expand(Node(tuple(messages), session.state()))
-        except LimitReached as reached:
-            best = search.best_give_up()
-            if not best:
-                raise
-            return dataclasses.replace(ended("exhausted", reached.cause, str(reached), best), how="give_up")
-        if search.answer is not None:
-            return finished(search.answer, "finish")
-        return search.without_answer()
+            await search.expand(search.best_node)
+        except LimitReached as limit:
+            if best := search.best_give_up():
+                outcome = Outcome(kind="exhausted", cause=limit.cause, detail=str(limit))
+                return WorkflowResult(best, outcome, "give_up")
+            raise
+        return search.result()
 
 
 class _Search:
-    """One search; `answer` is set once there is one."""
+    """One search.
 
-    def __init__(self, settings: DFSDT, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> None:
+    Attributes:
+        answer: None until there is one.
+        best_node: The latest of the nodes with the most successful calls, without those that gave up.
+    """
+
+    def __init__(self, settings: DFSDT, session: SessionProtocol, llm: LLMProtocol, limits: Limits, root: Node) -> None:
         self.settings, self.session, self.llm, self.limits = settings, session, llm, limits
         self.max_calls = settings.max_calls or COST * limits.steps
         self.tools = (*tool_specs(session), FINISH)
         self.calls = 0
         self.give_ups: list[Node] = []
         self.answer: str | None = None
-        self._leaf: Node | None = None
+        self.best_node = root
 
     async def expand(self, node: Node) -> int:
-        """Search below a node; returns how many levels up the search continues (1: the parent, 2: the grandparent)."""
-        if self._settle(node):
-            return 2 if node.gave_up else STOP
-        if self._is_deep(node):
+        """Search below a node; returns how many levels up the search continues (1: the parent, 2: the grandparent).
+
+        Raises:
+            LimitReached: All LLM calls are used up.
+        """
+        limit = self.settings.max_nodes
+        if node.depth >= limit if limit else node.turns >= self.limits.steps:
             return 1
         for _ in range(self.settings.beam):
             self.session.restore(node.state)
-            reply = await self.llm.generate(Request(self._messages(node), tools=self.tools), depth=node.depth)
+            tried = prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.attempts))
+            messages = with_note(node.messages, tried) if node.attempts else node.messages
+            child = await self._grow(node, await self.llm.generate(Request(messages, tools=self.tools), node.depth))
             self.calls += 1
-            child = await self._grow(node, reply)
+            if child.gave_up:
+                self.give_ups.append(child)
+            elif child.answer is not None:
+                self.answer = child.answer
+                return ALL_LEVELS
+            elif child.n_successes >= self.best_node.n_successes:
+                self.best_node = child
             if self.calls >= self.max_calls:
-                self._settle(child)
-                return STOP
-            levels = await self.expand(child)
+                detail = f"no answer within {self.max_calls} LLM calls"
+                raise LimitReached("calls", detail, self.best_node.messages)
+            levels = 2 if child.gave_up else await self.expand(child)
             if levels > 1:
-                return levels if levels == STOP else levels - 1
+                return levels - 1
         return 1
-
-    def _is_deep(self, node: Node) -> bool:
-        if self.settings.max_nodes:
-            return node.depth >= self.settings.max_nodes
-        return node.turns >= self.limits.steps
-
-    def _settle(self, node: Node) -> bool:
-        """Store the result of a node's Finish; returns whether the search ends below it."""
-        if node.gave_up:
-            self.give_ups.append(node)
-        else:
-            self.answer = node.answer
-            if self._leaf is None or node.n_successes >= self._leaf.n_successes:
-                self._leaf = node
-        return node.gave_up or node.answer is not None
 
     def best_give_up(self) -> str:
         """The answer of the best give-up; "" if none states one."""
         answers = [(node.n_successes, i, node.answer) for i, node in enumerate(self.give_ups) if node.answer]
         return max(answers)[2] if answers else ""
 
-    def without_answer(self) -> WorkflowResult:
-        """The result of a search without an answer: its best give-up, if there is one.
+    def result(self) -> WorkflowResult:
+        """The result of a complete search.
 
         Raises:
-            LimitReached: The search reached a limit and no give-up states an answer.
+            LimitReached: No branch gave an answer or gave up.
         """
-        best, count, is_over = self.best_give_up(), len(self.give_ups), self.calls >= self.max_calls
-        if not is_over and count:
-            times = "once" if count == 1 else f"{count} times"
-            ending = ended("gave_up", "give_up", f"gave up {times}, no branch gave an answer", best)
-            return dataclasses.replace(ending, how="give_up") if best else ending
-        depth = f"{self.settings.max_nodes} nodes" if self.settings.max_nodes else f"{self.limits.steps} steps"
-        detail = f"no answer within {f'{self.max_calls} LLM calls' if is_over else f'{depth} of depth'}"
-        if not best:
-            raise LimitReached("calls" if is_over else "depth", detail, self._leaf.messages if self._leaf else ())
-        return dataclasses.replace(ended("exhausted", "calls" if is_over else "depth", detail, best), how="give_up")
-
-    def _messages(self, node: Node) -> tuple[Message, ...]:
-        if node.attempts:
-            return with_note(node.messages, prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.attempts)))
-        return node.messages
+        if self.answer is not None:
+            return finished(self.answer, "finish")
+        if not self.give_ups:
+            limit = self.settings.max_nodes
+            depth = f"{limit} nodes" if limit else f"{self.limits.steps} steps"
+            raise LimitReached("depth", f"no answer within {depth} of depth", self.best_node.messages)
+        count, best = len(self.give_ups), self.best_give_up()
+        detail = f"gave up {'once' if count == 1 else f'{count} times'}, no branch gave an answer"
+        outcome = Outcome(kind="gave_up", cause="give_up", detail=detail)
+        return WorkflowResult(best, outcome, "give_up" if best else "unparsed")
 
     async def _grow(self, node: Node, reply: Reply) -> Node:
         """The child of a node for a reply, which counts as up to three ToolBench nodes."""
@@ -209,39 +198,32 @@ class _Search:
         depth = node.depth + (1 if reply.text.strip() or call is None else 0) + (2 if call else 0)
         child = Node(node.messages, node.state, depth, node.turns + 1, node.n_successes)
         if call is None:
-            node.attempts.append(_attempt_text({"thought": cut(reply.text, ATTEMPT_CHARACTERS)}))
-            child.messages = (*node.messages, reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
-            return child
-        if call.name.lower() == "finish":
-            output = self._finish(call, child)
-        elif call.error is not None:
-            output = call.error
-            self.llm.note(output)
+            attempt = {"thought": cut(reply.text, ATTEMPT_CHARACTERS)}
+            child.messages += (reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
         else:
+            output = await self._carry_out(call, child)
+            result = {"function_output": cut(output, ATTEMPT_CHARACTERS)}
+            attempt = {"name": call.name, "arguments": call.arguments, **result}
+            message = dataclasses.replace(reply.message(), tool_calls=(call,))
+            child.messages += (message, Message("tool", output, call_id=call.id, name=call.name))
+        node.attempts.append(json.dumps(attempt, ensure_ascii=False))
+        return child
+
+    async def _carry_out(self, call: ToolCall, child: Node) -> str:
+        """Apply a call to the node that it leads to; returns the observation."""
+        if call.name.lower() == "finish":
+            keys = [key for key in ("final_answer", "answer") if key in call.arguments]
+            child.answer = answer_text(call.arguments[keys[0]]) if keys else None
+            child.gave_up = call.arguments.get("return_type") == "give_up_and_restart"
+            if child.gave_up or keys:
+                return "Given up." if child.gave_up else "Answered."
+            error = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
+        elif call.error is None:
             result = await self.session.call(call.name, call.arguments)
             child.n_successes += result.error is None
             child.state = self.session.state()
-            output = result.observation
-        attempt = {"name": call.name, "arguments": call.arguments, "function_output": cut(output, ATTEMPT_CHARACTERS)}
-        node.attempts.append(_attempt_text(attempt))
-        message = dataclasses.replace(reply.message(), tool_calls=(call,))
-        child.messages = (*node.messages, message, Message("tool", output, call_id=call.id, name=call.name))
-        return child
-
-    def _finish(self, call: ToolCall, child: Node) -> str:
-        """Apply a Finish call to its node; returns the observation."""
-        kind = str(call.arguments.get("return_type", ""))
-        answer = next((call.arguments[k] for k in ("final_answer", "answer") if k in call.arguments), None)
-        child.answer = None if answer is None else answer_text(answer)
-        if kind == "give_up_and_restart":
-            child.gave_up = True
-            return "Given up."
-        if answer is not None:
-            return "Answered."
-        correction = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
-        self.llm.note(correction)
-        return correction
-
-
-def _attempt_text(attempt: dict[str, Any]) -> str:
-    return json.dumps(attempt, ensure_ascii=False)
+            return result.observation
+        else:
+            error = call.error
+        self.llm.note(error)
+        return error

@@ -6,12 +6,13 @@ workflow. Parallel calls are answered in order. A reply without a call is the an
 
 from __future__ import annotations
 
+from typing import Any
+
 from r_eval.llms.base import Message, Reply, Request, ToolCall
 from r_eval.workflows.answers import finish_answer, free_answer
 from r_eval.workflows.base import (
     CALLS_PER_TURN,
     FINISH,
-    Demonstration,
     LimitReached,
     Limits,
     LLMProtocol,
@@ -36,10 +37,7 @@ class FC(Workflow):
     ) -> WorkflowResult:
         tools = (*tool_specs(session), FINISH)
         system = prompt(FC, "fc", domain=session.description, instruction=question.instruction)
-        messages = [Message("system", system)]
-        for demonstration in question.demonstrations:
-            messages += demonstration_messages(demonstration, ToolCall("", "Finish", {"answer": demonstration.answer}))
-        messages.append(Message("user", question.with_documents(question.text)))
+        messages = list(initial_messages(question, system, {}, "answer"))
         for _ in range(limits.steps):
             reply = await llm.generate(Request(tuple(messages), tools=tools))
             if reply.tool_calls:
@@ -72,15 +70,22 @@ async def run_tool_calls(reply: Reply, session: SessionProtocol, llm: LLMProtoco
     return messages
 
 
-def demonstration_messages(demonstration: Demonstration, last: ToolCall) -> list[Message]:
-    """A worked example as a conversation, with the calls of its program and the thoughts before them.
+def initial_messages(question: TaskInput, system: str, finish: dict[str, Any], answer_key: str) -> tuple[Message, ...]:
+    """The messages before the first reply: instructions, demonstrations as tool calls, the question.
 
-    It ends with an assistant turn, so that any chat template accepts the next question after it.
+    Args:
+        finish: Arguments of a demonstration's Finish besides the answer.
+        answer_key: Its argument for the answer.
     """
-    messages = [Message("user", demonstration.question)]
-    calls = [(step.api or "", step.arguments or {}, step.observation or "") for step in demonstration.calls]
-    for i, (api, arguments, observation) in enumerate([*calls, (last.name, last.arguments, "Done.")]):
-        call = ToolCall(f"call{i:05d}", api, arguments)
-        messages.append(Message("assistant", demonstration.thought(i), (call,)))
-        messages.append(Message("tool", observation, call_id=call.id, name=api))
-    return [*messages, Message("assistant", demonstration.answer)]
+    messages = [Message("system", system)]
+    for demonstration in question.demonstrations:
+        messages.append(Message("user", demonstration.question))
+        calls = [(step.api or "", step.arguments or {}, step.observation or "") for step in demonstration.calls]
+        calls.append(("Finish", {**finish, answer_key: demonstration.answer}, "Done."))
+        for i, (api, arguments, observation) in enumerate(calls):
+            call = ToolCall(f"call{i:05d}", api, arguments)
+            messages.append(Message("assistant", demonstration.thought(i), (call,)))
+            messages.append(Message("tool", observation, call_id=call.id, name=api))
+        # chat templates accept the next question only after a turn of the assistant
+        messages.append(Message("assistant", demonstration.answer))
+    return (*messages, Message("user", question.with_documents(question.text)))

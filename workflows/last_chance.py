@@ -25,8 +25,6 @@ from r_eval.workflows.base import (
     with_note,
 )
 
-HOW = "last_chance"
-
 
 async def last_chance(
     limit: LimitReached, owner: type[Workflow], specs: Mapping[str, ApiSpec], instruction: str, llm: LLMProtocol
@@ -60,6 +58,10 @@ async def last_chance(
     answer = final_answer(reply, specs)
     if not answer:
         return ended("exhausted", limit.cause, f"{limit}; no answer at the last chance either")
-    return WorkflowResult(
-        answer, Outcome(kind="exhausted", cause=limit.cause, detail=f"{limit}; answered after it"), HOW
-    )
+    return answered_after(limit, answer)
+
+
+def answered_after(limit: LimitReached, answer: str) -> WorkflowResult:
+    """The result of an episode whose answer came after a limit."""
+    outcome = Outcome(kind="exhausted", cause=limit.cause, detail=f"{limit}; answered after it")
+    return WorkflowResult(answer, outcome, "last_chance")

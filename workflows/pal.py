@@ -1,9 +1,7 @@
 """PAL (Gao et al., 2023): the LLM writes one program over the query APIs, which runs once, as in the paper.
 
 The program runs in a sandbox, never in Python itself. Its answer is the variable `answer`, else the last expression,
-else its output. A failing program ends the episode as tool misuse with the cause, unless `repairs` let the LLM see the
-error and rewrite the program. A repaired program starts again, but the state of the session, such as the current page
-of a wiki, is kept.
+else its output. A failing program ends the episode as tool misuse with the cause.
 
 A base model gets one text that ends with the line that opens a code fence.
 """
@@ -15,8 +13,8 @@ import itertools
 import re
 import warnings
 
-from r_eval.environments.sandbox import ProgramError, answer_text
-from r_eval.environments.schema import clip, shapes
+from r_eval.environments.sandbox import answer_text
+from r_eval.environments.schema import shapes
 from r_eval.llms.base import Message, Request
 from r_eval.workflows.base import (
     Limits,
@@ -41,59 +39,46 @@ BEGINNING = re.compile(
 )
 START, STOP = "```python", ("\n```", f"\n{LABELS['en'][0].strip()}")
 """The start of a base model's program and its stop sequences."""
-NO_PROGRAM = ProgramError("no_program", "the reply holds no program")
 
 
 class PAL(Workflow):
-    """Program-aided language model.
-
-    Args:
-        repairs: How often a failing program may be rewritten, within `limits.steps` turns.
-    """
+    """Program-aided language model."""
 
     last_chance = False
-    PROMPTS = ("pal", "pal_repair")
-
-    def __init__(self, repairs: int = 0) -> None:
-        if isinstance(repairs, bool) or not isinstance(repairs, int) or repairs < 0:
-            raise ValueError(f"repairs must be a whole number of at least 0, not {repairs!r}")
-        self.repairs = repairs
+    PROMPTS = ("pal",)
 
     def most_calls(self, limits: Limits) -> int:
-        return min(self.repairs + 1, limits.steps)
+        return 1
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages = self._initial_messages(question, session, "" if llm.chat else LABELS["en"][0])
-        repairs, error = self.most_calls(limits) - 1, NO_PROGRAM
-        for attempt in range(repairs + 1):
-            request = Request(tuple(messages)) if llm.chat else Request(completion_prompt(messages, START), stop=STOP)
-            reply = await llm.generate(request)
-            is_fenced = llm.chat or "```" in reply.text
-            text = reply.text if is_fenced else f"{START}\n{reply.text.strip()}\n```"
-            code, error = program_in(text), NO_PROGRAM
-            if code:
-                result = await session.run_program(code)
-                if result.error is None:
-                    return finished(answer_text(result.answer), "program")
-                error = result.error
-            if attempt < repairs:
-                feedback = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
-                llm.note(feedback)
-                messages += [reply.message(text), Message("user", feedback)]
-        after = f" (after {repairs} repair{'s' if repairs > 1 else ''})" if repairs else ""
-        return ended("tool_misuse", error.cause, f"{error.message}{after}")
+        messages = initial_messages(question, session, "" if llm.chat else LABELS["en"][0])
+        request = Request(tuple(messages)) if llm.chat else Request(completion_prompt(messages, START), stop=STOP)
+        text = (await llm.generate(request)).text
+        code = program_in(text if llm.chat or "```" in text else f"{START}\n{text.strip()}\n```")
+        if not code:
+            return ended("tool_misuse", "no_program", "the reply holds no program")
+        result = await session.run_program(code)
+        if result.error is not None:
+            return ended("tool_misuse", result.error.cause, result.error.message)
+        return finished(answer_text(result.answer), "program")
 
-    def _initial_messages(self, question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
-        specs = list(session.specs.values())
-        stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
-        system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
-        messages = [Message("system", system)]
-        for demonstration in question.demonstrations:
-            program = f"```python\n{demonstration.program.strip()}\n```"
-            messages += [Message("user", f"{label}{demonstration.question}"), Message("assistant", program)]
-        return [*messages, Message("user", question.with_documents(f"{label}{question.text}"))]
+
+def initial_messages(question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
+    """Instructions with a stub of each query API, demonstrations, the question.
+
+    Args:
+        label: Precedes each question.
+    """
+    specs = list(session.specs.values())
+    stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
+    system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
+    messages = [Message("system", system)]
+    for demonstration in question.demonstrations:
+        program = f"```python\n{demonstration.program.strip()}\n```"
+        messages += [Message("user", f"{label}{demonstration.question}"), Message("assistant", program)]
+    return [*messages, Message("user", question.with_documents(f"{label}{question.text}"))]
 
 
 def program_in(text: str) -> str:
@@ -125,11 +110,3 @@ def _readable(lines: list[str], tries: int) -> str:
         except (ValueError, MemoryError, RecursionError):
             break
     return ""
-
-
-def _line_of(code: str, error: ProgramError) -> str:
-    """The failing line of a program, to follow the error; "" if unknown."""
-    lines = code.split("\n")
-    if error.line is None or not 0 < error.line <= len(lines):
-        return ""
-    return f"\nThe line: {clip(lines[error.line - 1].strip(), 200)}"

@@ -32,12 +32,11 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
-    completion_prompt,
     ended,
     positive_int,
     prompt,
 )
-from r_eval.workflows.direct import LABELS, answer_once
+from r_eval.workflows.direct import answer_once
 
 RETRIEVE = "retrieve"
 """A query API of this name is the search, wherever there is one."""
@@ -54,7 +53,7 @@ class RAG(Workflow):
 
     Args:
         api: The search API; default: `retrieve`, else the first whose only required argument is a string, else the
-            first. If the API takes anything but one string, the LLM always writes the queries.
+            first. If the API takes anything but one string, a chat model always writes the queries.
         top_k: Number of results in the prompt.
         rewrite: Whether the LLM first rewrites the question as queries, which is one more LLM call.
         retrieval: "search", or "gold" for the question's own evidence.
@@ -99,33 +98,12 @@ class RAG(Workflow):
         """The results for the question without duplicates, best first."""
         spec = search_api(session.specs, self.api)
         queries: list[Mapping[str, Any]] = []
-        if self.rewrite or text_parameter(spec) is None:
-            queries = await self._rewrite_queries(question, session, llm, spec)
+        if llm.chat and (self.rewrite or text_parameter(spec) is None):
+            queries = await _write_queries(question, session, llm, spec)
         queries = queries or [_query(question.query or question.text, spec)]
         results = [await self._search(query, spec, session) for query in queries]
         interleaved = itertools.chain.from_iterable(itertools.zip_longest(*results))
         return list(dict.fromkeys(item for item in interleaved if item is not None))[: self.top_k]
-
-    async def _rewrite_queries(
-        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
-    ) -> list[Mapping[str, Any]]:
-        """The queries that the LLM writes for the question: search calls, or texts to search for."""
-        arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
-        form = f"{spec.name}({arguments})"
-        values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
-        system = _prompt("rag_rewrite", question, **values)
-        label, start = ("", "") if llm.chat else (LABELS[language_of(question.text)][0], f"{spec.name}(")
-        messages = (Message("system", system), Message("user", f"{label}{question.text}"))
-        request = Request(messages) if llm.chat else Request(completion_prompt(messages, start), stop=("\n\n",))
-        text = (await llm.generate(request)).text
-        text = f"{start}{text}" if text.strip() else ""
-        lines = dict.fromkeys(BULLET.sub("", line).strip() for line in text.splitlines())
-        queries: list[Mapping[str, Any]] = []
-        for line in itertools.islice((line for line in lines if line and not line.startswith("```")), QUERIES):
-            action = parse_action(line, {spec.name: spec})
-            is_search = action is not None and action.name == spec.name and action.arguments
-            queries.append(action.arguments if action and is_search else _query(line, spec))
-        return queries
 
     async def _search(self, query: Mapping[str, Any], spec: ApiSpec, session: SessionProtocol) -> list[str]:
         """The results of one query or, if there are none, of the similar names that it suggests."""
@@ -139,6 +117,25 @@ class RAG(Workflow):
         names = similar.group(1).split(", ")[: self.top_k]
         results = [await session.call(spec.name, {**size, text: name}) for name in names]
         return [item.observation for item in results if item.error is None]
+
+
+async def _write_queries(
+    question: TaskInput, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
+) -> list[Mapping[str, Any]]:
+    """The queries that the LLM writes for the question: search calls, or texts to search for."""
+    arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
+    form = f"{spec.name}({arguments})"
+    values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
+    system = _prompt("rag_rewrite", question, **values)
+    request = Request((Message("system", system), Message("user", question.text)))
+    text = (await llm.generate(request)).text
+    lines = dict.fromkeys(BULLET.sub("", line).strip() for line in text.splitlines())
+    queries: list[Mapping[str, Any]] = []
+    for line in itertools.islice((line for line in lines if line and not line.startswith("```")), QUERIES):
+        action = parse_action(line, {spec.name: spec})
+        is_search = action is not None and action.name == spec.name and action.arguments
+        queries.append(action.arguments if action and is_search else _query(line, spec))
+    return queries
 
 
 def _prompt(name: str, question: TaskInput, /, **values: str) -> str:

@@ -103,7 +103,7 @@ def api_description(spec: ApiSpec) -> str:
     """An API in the list of actions: its call syntax, summary and parameters."""
     lines = [f"- {call_form(spec)}: {spec.summary} {spec.details}".rstrip().replace("\n", "\n  ")]
     for p in spec.parameters:
-        default = "" if p.required else f", by default {p.signature.rpartition(' = ')[2]}"
+        default = "" if p.required else f", by default {p.default_text}"
         lines.append(f"    {p.name} ({p.expected}{default}): {p.description}".rstrip(": "))
     return "\n".join(lines)
 

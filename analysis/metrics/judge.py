@@ -150,7 +150,7 @@ class Judge(LLMMetric):
         return {name: rubric(name)}
 
     def language(self, case: Case) -> Recognised:
-        """The language in which the judge is asked."""
+        """The language of the prompts."""
         return "en"
 
     async def score(self, complete: Complete, case: Case) -> float:
@@ -220,34 +220,36 @@ def rubric(name: str) -> Rubric:
         if name not in known:
             raise UserError(f"judge: no criterion is called {name!r}; there are {', '.join(sorted(known))}")
         return known[name]  # type: ignore[no-any-return]
-    found = _read_yaml(name)
-    is_whole = isinstance(found, dict) and all(isinstance(found.get(key), str) for key in GRADES)
-    if not is_whole or not set(found) <= {*GRADES, "shows"} or not set(found.get("shows") or ()) <= set(SHOWS):
+    found = _read_yaml(name, "asks")
+    is_text = all(isinstance(found.get(key), str) for key in GRADES)
+    if not is_text or not set(found) <= {*GRADES, "shows"} or not set(found.get("shows") or ()) <= set(SHOWS):
         raise UserError(
             f"judge: {name}: expected the texts {', '.join(GRADES)}, and perhaps a list `shows` of {', '.join(SHOWS)}"
         )
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _llm_settings(llm: str) -> tuple[str, dict[str, Any]]:
     """An LLM's name and settings."""
     if not llm.endswith((".yaml", ".yml")):
         return llm, {}
-    entry = _read_yaml(llm)
-    if not isinstance(entry, dict) or not isinstance(entry.get("llm"), str):
-        raise UserError(f"{llm}: expected an LLM as a grid has it, as in llm: openai/gpt-4o")
+    entry = _read_yaml(llm, "llm")
     return entry.pop("llm"), entry
 
 
-def _read_yaml(path: str) -> Any:
+def _read_yaml(path: str, key: str) -> dict[str, Any]:
+    """A mapping in a file that has a text under a key."""
     import yaml
 
     from r_eval.files import read_yaml
 
     try:
-        return read_yaml(Path(path).read_text(encoding="utf-8"))
+        found = read_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{path} cannot be read: {error}") from None
+    if not isinstance(found, dict) or not isinstance(found.get(key), str):
+        raise UserError(f"{path}: expected a mapping with the text {key!r}")
+    return found
 
 
 def _in_language(name: str, language: Recognised) -> str:

@@ -140,18 +140,6 @@ def covered_match(prediction: str, golds: Sequence[str]) -> float:
     return float(any(not failing(tree, holds) for tree in trees))
 
 
-def uncovered(prediction: str, gold: str) -> list[str]:
-    """The texts for want of which an answer is not right; none where it is.
-
-    >>> uncovered("Tea, I think.", "tea & (1987 | 1988)")
-    ['1987', '1988']
-
-    Raises:
-        UserError: The gold is no expression.
-    """
-    return failing(_tree(gold), _holder(prediction))
-
-
 def overlap(found: Sequence[str], wanted: Sequence[str]) -> float:
     """F1 of two multisets; 1 where both are empty, 0 where one is."""
     if not found or not wanted:

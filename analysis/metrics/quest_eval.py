@@ -14,7 +14,7 @@ Where B is empty all are 0. Where A is empty there was nothing to answer, which 
 the LLM failed or its replies cannot be read. Of several golds the one with the best `quest_eval` counts.
 
 The prompts are in `prompts/quest_*.md`, in English and Chinese. Each question has an id, and an answer belongs to the
-question whose id it bears (the published code goes by place, so that one answer too few moves all that follow). An
+question with its id (the published code goes by place, so that one answer too few moves all that follow). An
 answer that says that there is none ("not mentioned.", "无法推断") counts as `UNANSWERABLE`, but only as a whole:
 "political uncertainty" is an answer.
 """
@@ -28,7 +28,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from string import Template
 from typing import Any, NamedTuple
 
@@ -50,24 +49,17 @@ class Pair(NamedTuple):
 
     Attributes:
         gold: From the reference; `UNANSWERABLE`, or None where no reply came under the question's id.
-        given: From the generated text, likewise.
+        answer: From the generated text, likewise.
     """
 
     gold: str | None
-    given: str | None
+    answer: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class QuestScore:
-    """One generated text against one reference.
+class QuestScore(NamedTuple):
+    """One generated text against one reference, from 0 to 1; NaN where no question counts.
 
-    Attributes:
-        recall, recall_all, precision, precision_all, combined: From 0 to 1; NaN where no question counts. Those of
-            "all" divide by all questions that have replies.
-        n_questions: That were asked.
-        n_gt_unanswerable: Of these, to which the reference has no answer.
-        n_gm_unanswerable: Of those that count, to which the generated text has no answer.
-        n_misaligned: To which one side has no reply under their id, and the reference is not known to have no answer.
+    Those of "all" divide by all questions that have replies.
     """
 
     recall: float = math.nan
@@ -75,10 +67,6 @@ class QuestScore:
     precision: float = math.nan
     precision_all: float = math.nan
     combined: float = math.nan
-    n_questions: int = 0
-    n_gt_unanswerable: int = 0
-    n_gm_unanswerable: int = 0
-    n_misaligned: int = 0
 
 
 def score(pairs: Sequence[Pair]) -> QuestScore:
@@ -88,24 +76,14 @@ def score(pairs: Sequence[Pair]) -> QuestScore:
     >>> round(found.recall, 3), round(found.precision, 3), round(found.combined, 3)
     (0.667, 0.667, 0.444)
     """
-    bad = sum(pair.gold == UNANSWERABLE for pair in pairs)
-    misaligned = sum(pair.gold is None or (pair.gold != UNANSWERABLE and pair.given is None) for pair in pairs)
-    used = [(gold, given) for gold, given in pairs if gold not in (None, UNANSWERABLE) and given is not None]
+    used = [(gold, answer) for gold, answer in pairs if gold not in (None, UNANSWERABLE) and answer is not None]
     if not used:
-        return QuestScore(n_questions=len(pairs), n_gt_unanswerable=bad, n_misaligned=misaligned)
-    values = [word_f1(given, [gold]) for gold, given in used if gold is not None and given != UNANSWERABLE]
-    total, answered, every = math.fsum(values), len(values), len(pairs) - misaligned
-    return QuestScore(
-        recall=answered / len(used),
-        recall_all=answered / every,
-        precision=total / answered if answered else 0.0,
-        precision_all=total / every,
-        combined=total / len(used),
-        n_questions=len(pairs),
-        n_gt_unanswerable=bad,
-        n_gm_unanswerable=len(used) - answered,
-        n_misaligned=misaligned,
-    )
+        return QuestScore()
+    values = [word_f1(answer, [gold]) for gold, answer in used if gold is not None and answer != UNANSWERABLE]
+    total, answered, n_used = math.fsum(values), len(values), len(used)
+    every = n_used + sum(gold == UNANSWERABLE for gold, _ in pairs)
+    precision = total / answered if answered else 0.0
+    return QuestScore(answered / n_used, answered / every, precision, total / every, total / n_used)
 
 
 class QuestEval(LLMMetric):
@@ -129,10 +107,6 @@ class QuestEval(LLMMetric):
     async def score(self, complete: Complete, case: Case) -> float:
         found = [await self._against(complete, case.answer, gold) for gold in case.golds if gold.strip()]
         best = max(found, key=lambda one: -1.0 if math.isnan(one.combined) else one.combined, default=QuestScore())
-        self.tally["questions"] += best.n_questions
-        self.tally["that the reference does not answer"] += best.n_gt_unanswerable
-        self.tally["that the answer does not answer"] += best.n_gm_unanswerable
-        self.tally["without a reply under their id"] += best.n_misaligned
         self.tally["not scored: there is no reference"] += not found
         self.tally["not scored: no question to answer could be read"] += bool(found) and math.isnan(best.combined)
         return float(getattr(best, self.parts[self.part]))
@@ -142,10 +116,10 @@ class QuestEval(LLMMetric):
         if task is None or task.get_loop() is not asyncio.get_running_loop():
             task = self._references[reference] = asyncio.create_task(_sheet(complete, reference))
         questions, golds = await task
-        given: Sequence[str | None] = [UNANSWERABLE] * len(questions)
+        answers: Sequence[str | None] = [UNANSWERABLE] * len(questions)
         if answer.strip() and any(gold not in (None, UNANSWERABLE) for gold in golds):
-            given = await _answers(complete, answer, questions, language_of(reference))
-        return score(list(map(Pair, golds, given)))
+            answers = await _answers(complete, answer, questions, language_of(reference))
+        return score(list(map(Pair, golds, answers)))
 
 
 class Recall(QuestEval):
@@ -164,30 +138,21 @@ class Precision(QuestEval):
 
 async def _sheet(complete: Complete, reference: str) -> Sheet:
     language = language_of(reference)
-    prompt, again = questions_prompt(reference), prompt_file(f"quest_again.{language}.md")
-    questions = await ask(complete, prompt, again, read_questions) or []
+    prompt = Template(prompt_file(f"quest_questions.{language}.md")).substitute(text=reference)
+    questions = await ask(complete, prompt, prompt_file(f"quest_again.{language}.md"), read_questions) or []
     return questions, await _answers(complete, reference, questions, language) if questions else []
 
 
 async def _answers(complete: Complete, text: str, questions: Sequence[str], language: Language) -> list[str | None]:
     """A text's answer to each question; those that a first reply lacks are taken from a second."""
-    prompt, again = answers_prompt(text, questions, language), prompt_file(f"quest_again.{language}.md")
+    lines = "\n".join(f"q{number}: {question}" for number, question in enumerate(questions, 1))
+    prompt = Template(prompt_file(f"quest_answers.{language}.md")).substitute(text=text, questions=lines)
+    again = prompt_file(f"quest_again.{language}.md")
     found = read_answers(await complete(prompt), questions)
     if None in found:
         more = read_answers(await complete(f"{prompt}\n\n{again}"), questions)
         found = [other if one is None else one for one, other in zip(found, more, strict=True)]
     return found
-
-
-def questions_prompt(reference: str) -> str:
-    """What the LLM is asked for questions about a reference, in its language."""
-    return Template(prompt_file(f"quest_questions.{language_of(reference)}.md")).substitute(text=reference)
-
-
-def answers_prompt(text: str, questions: Sequence[str], language: Language) -> str:
-    """What the LLM is asked for a text's answers."""
-    lines = "\n".join(f"q{number}: {question}" for number, question in enumerate(questions, 1))
-    return Template(prompt_file(f"quest_answers.{language}.md")).substitute(text=text, questions=lines)
 
 
 def read_questions(reply: str) -> list[str] | None:
@@ -196,8 +161,10 @@ def read_questions(reply: str) -> list[str] | None:
     >>> read_questions('Sure:\\n```json\\n{"key_info": ["Kenya"], "questions": ["Where?", "When?"]}\\n```')
     ['Where?', 'When?']
     """
+    from r_eval.llms.json_text import json_values
+
     found: list[str] = []
-    for value in _json_values(reply):
+    for value in (one.value for one in json_values(reply)):
         items = value.get("questions", value.get("question")) if isinstance(value, dict) else None
         texts = items if isinstance(items, list) else []
         found = [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()] or found
@@ -212,17 +179,13 @@ def read_answers(reply: str, questions: Sequence[str]) -> list[str | None]:
     >>> read_answers('{"q2": "In Africa.", "q1": null}', ["Where is Oz?", "Where is Kenya?"])
     ['<Unanswerable>', 'In Africa.']
     """
+    from r_eval.llms.json_text import json_values
+
     found: dict[int, str] = {}
-    for key, answer in (pair for value in _json_values(reply) for pair in _by_id(value)):
+    for key, answer in (pair for one in json_values(reply) for pair in _by_id(one.value)):
         if match := _ID.fullmatch(str(key)[:40]):
             found[int(match[1])] = normalised(_text(answer))
     return [found.get(number) for number in range(1, len(questions) + 1)]
-
-
-def _json_values(reply: str) -> Iterator[Any]:
-    from r_eval.llms.json_text import json_values
-
-    return (found.value for found in json_values(reply))
 
 
 def _by_id(value: Any) -> Iterator[tuple[object, Any]]:

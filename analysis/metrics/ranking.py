@@ -7,11 +7,10 @@ right id has a gain of 1. Of the first k:
 - recall: the share of the right ids that are; precision: right ones over k, even where fewer than k were found;
 - MRR: 1 over the rank of the first right id (Voorhees 1999), 0 where there is none;
 - NDCG (Järvelin and Kekäläinen 2002): the sum over right ranks r of 1 / log2(r + 1), over the same sum of an ideal
-  ranking, whose first min(k, right ids) are right;
-- MAP: the mean over the right ids of the precision at the rank of each, 0 for one that is not among the first k.
+  ranking, whose first min(k, right ids) are right.
 
 All are 0 where nothing is right. The numbers are those of trec_eval (success, recall, P, recip_rank of the first k,
-ndcg_cut, map_cut).
+ndcg_cut).
 """
 
 from __future__ import annotations
@@ -69,24 +68,12 @@ def ndcg(found: Sequence[str], right: Collection[str], k: int) -> float:
     return gain / ideal if ideal else 0.0
 
 
-def average_precision(found: Sequence[str], right: Collection[str], k: int) -> float:
-    """Average precision at k of one question; its mean over questions is MAP@k.
-
-    >>> round(average_precision(["a", "x", "b"], {"a", "b"}, 3), 4)
-    0.8333
-    """
-    gains = _gains(found, right, k)
-    total = math.fsum(sum(gains[:rank]) / rank for rank, gain in enumerate(gains, 1) if gain)
-    return total / len(set(right)) if right else 0.0
-
-
 RANKING: dict[str, Ranking] = {
     "hit_rate": hit_rate,
     "recall": recall,
     "precision": precision,
     "mrr": mrr,
     "ndcg": ndcg,
-    "map": average_precision,
 }
 """By name."""
 

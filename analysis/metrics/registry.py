@@ -118,11 +118,12 @@ class Metric:
 
 
 class _BuiltIn(NamedTuple):
+    """A row of the table; `takes` is what may follow "@"."""
+
     place: str
     version: int = 1
     needs: str = ""
     takes: str = ""
-    """What may stand behind "@"."""
 
 
 _BUILT_IN = {
@@ -215,29 +216,21 @@ def summaries(names: Iterable[str]) -> list[str]:
 @functools.cache
 def _get(name: str) -> Metric:
     head, at, value = name.partition("@")
-    if head in _BUILT_IN:
-        return _built_in(name, _BUILT_IN[head], value if at else None)
-    if ":" in name:
-        return _plug_in(name, plugins.from_path(name, "metrics"))
-    if name in _entry_points():
-        return _plug_in(name, _entry_points()[name].load())
-    raise UserError(plugins.unknown("metric", name, names()))
-
-
-def _built_in(name: str, row: _BuiltIn, value: str | None) -> Metric:
+    if head not in _BUILT_IN:
+        if ":" not in name and name not in _entry_points():
+            raise UserError(plugins.unknown("metric", name, names()))
+        found = plugins.from_path(name, "metrics") if ":" in name else _entry_points()[name].load()
+        function = found() if isinstance(found, type) else found
+        if not callable(function):
+            raise UserError(f"metric '{name}' is not callable: expected (prediction, golds) -> a number from 0 to 1")
+        return Metric(name, function, _first_line(function), int(getattr(function, "version", 1)))
+    row = _BUILT_IN[head]
     module, _, attribute = row.place.partition(":")
-    found: Any = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
-    if value is not None and not row.takes:
-        raise UserError(f"metric '{name.partition('@')[0]}' takes nothing behind '@'")
-    function = found(value) if row.takes else found
+    found = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+    if at and not row.takes:
+        raise UserError(f"metric '{head}' takes nothing behind '@'")
+    function = found(value if at else None) if row.takes else found
     return Metric(name, function, _first_line(function), row.version, row.needs)
-
-
-def _plug_in(name: str, found: Any) -> Metric:
-    function = found() if isinstance(found, type) else found
-    if not callable(function):
-        raise UserError(f"metric '{name}' is not callable: expected (prediction, golds) -> a number from 0 to 1")
-    return Metric(name, function, _first_line(function), int(getattr(function, "version", 1)))
 
 
 def _first_line(function: object) -> str:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 import unicodedata
 from collections import Counter
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 TextPair = tuple[str, str]
 
-MODEL_VARIABLE = "R_EVAL_BERT_MODEL"
 _UNSTATED = 1_000_000
 """transformers gives a tokenizer of no stated length one beyond this."""
 _WORD = re.compile(r"\w+")
@@ -187,16 +185,15 @@ class Pairwise(Batched):
 class BertScore(Pairwise):
     """F1 of token embeddings matched by cosine (BERTScore), the best over the golds; needs a model's folder.
 
-    The folder stands behind the name (`bert_score@./roberta-large`), or in R_EVAL_BERT_MODEL. Nothing is fetched. The
-    layer is the one that the package has for a model of the folder's name, else the last.
+    The folder follows the name (`bert_score@./roberta-large`). Nothing is fetched. The layer is the one that the
+    package has for a model of the folder's name, else the last.
     """
 
     @functools.cached_property
     def _scorer(self) -> Any:
-        folder = self._name or os.environ.get(MODEL_VARIABLE, "")
-        if not folder:
-            raise UserError(f"bert_score needs a model's folder: name it bert_score@FOLDER, or set {MODEL_VARIABLE}")
-        path = Path(folder)
+        if not self._name:
+            raise UserError("bert_score needs a model's folder: name it bert_score@FOLDER")
+        folder, path = self._name, Path(self._name)
         try:
             config = json.loads((path / "config.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -207,9 +204,7 @@ class BertScore(Pairwise):
         except ImportError as error:
             raise MissingExtra(error.name or "bert-score", "bert", "bert_score") from None
         own = next((full for full in model2layers if full.rpartition("/")[2] == path.resolve().name), "")
-        layer = (
-            model2layers.get(own) or config.get("num_hidden_layers") or config.get("n_layers") or config.get("n_layer")
-        )
+        layer = model2layers.get(own) or config.get("num_hidden_layers") or config.get("n_layer")
         if not layer:
             raise UserError(f"bert_score: {path / 'config.json'} does not say how many layers the model has")
         try:

@@ -154,7 +154,8 @@ function stepNode(data, step, number, chosen, letter) {
   const notes = [step.seconds && seconds(step.seconds), step.replayed && "replayed", tokens, depth];
   const error = step.error ? h("span", { class: "red" }, " ", plain(Object.hasOwn(ERRORS, step.error)
     ? ERRORS[step.error] : step.error)) : null;
-  const seen = step.marks || step.holds ? [" ", h("mark", {}, "evidence")] : null;
+  const marks = places(step.observation || "", (step.holds || []).map((one) => data.wanted[one].text));
+  const seen = step.holds?.length ? [" ", h("mark", {}, "evidence")] : null;
   return h("li", { id: `step${letter}-${number + 1}`, class: `step ${step.kind}`, tabindex: "-1" },
     h("header", {}, h("h4", { style: null }, h("span", { class: "number" }, String(number + 1)),
       ` ${KINDS[step.kind] || step.kind}`, error, seen, chosen ? " · led to the answer" : null),
@@ -163,12 +164,10 @@ function stepNode(data, step, number, chosen, letter) {
       h("summary", {}, `Hidden reasoning, ${plural(step.reasoning.length, "character")}`), block(step.reasoning))
       : null,
     step.kind === "call" ? block(call(step), { kind: "written" }) : null, step.text ? block(step.text) : null,
-    step.holds ? h("p", { class: "note" }, "This observation holds the evidence; its place could not be marked.")
-      : null,
     step.observation && step.kind === "answer" ? h("p", { class: "note" }, "read by: ", line(step.observation))
       : null,
-    step.observation && step.kind !== "answer" ? block(step.observation, { marks: step.marks || [], kind: step.holds
-      ? "observed held" : "observed" }) : null,
+    step.observation && step.kind !== "answer" ? block(step.observation, { marks, kind: step.holds?.length
+      && !marks.length ? "observed held" : "observed" }) : null,
     step.cut ? h("p", { class: "red" }, "The observation was shortened here.") : null, step.kind === "thought"
       && step.error === "length" ? h("p", { class: "red" }, "The reply was cut here, at max_tokens.") : null,
     !step.text && !step.observation && step.kind !== "call" && !step.reasoning ? h("p", { class: "none" }, "nothing")

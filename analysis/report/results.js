@@ -38,12 +38,13 @@ const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const numberOf = (row, notes) => [h("p", { class: "big" }, `${percent(row.all[0])} %`), h("p", { class: "name" },
   swatch(SYSTEMS[row.system].colour), SYSTEMS[row.system].label), h("p", {}, notes.filter(Boolean).join(" · "))];
 
-// The best system within a limit on the mean per question; at first the limit is the median of the systems.
+// The best system within a limit on the mean per question; at first the limit is the median of those that score.
 function budget(rows, key, params) {
-  const values = rows.map((row) => row[key]).filter((one) => one !== null).sort((one, other) => one - other);
+  const ordered = (some) => some.map((row) => row[key]).filter((one) => one !== null).sort((one, other) => one - other);
+  const values = ordered(rows), scoring = ordered(rows.filter((row) => row.all[0] > 0));
   const limit = params.limit && Number(params.limit) >= 0 ? Number(params.limit)
-    : Number(values[Math.floor((values.length - 1) / 2)].toPrecision(2)) || values[0];
-  const fitting = rows.filter((row) => row[key] !== null && row[key] <= limit * 1.0001);
+    : roundedUp(scoring.length ? scoring[Math.floor((scoring.length - 1) / 2)] : values[0]);
+  const fitting = rows.filter((row) => row[key] !== null && row[key] <= limit && row.all[0] > 0);
   const found = fitting.length ? best(fitting) : null;
   const unit = key === "seconds" ? "s" : "USD";
   const input = h("input", { id: "limit", type: "number", min: "0", step: "any", value: String(limit),
@@ -52,7 +53,15 @@ function budget(rows, key, params) {
   const amount = found && (key === "seconds" ? seconds(found.seconds) : `${digits(found.cost)} USD`);
   return h("div", { class: "card" }, h("h2", {}, "Best within ", input, ` ${unit} per question`),
     found ? numberOf(found, [interval(found.all), `${amount} per question`])
-      : [h("p", { class: "big words" }, "No system"), h("p", {}, `The fastest takes ${digits(values[0])} ${unit}.`)]);
+      : [h("p", { class: "big words" }, "No system"), h("p", {}, values[0] <= limit ? "Every system within it scores 0."
+        : `The ${key === "seconds" ? "fastest" : "cheapest"} takes ${digits(values[0])} ${unit}.`)]);
+}
+
+// To two digits, never below the value, so that the system that has it is within the limit.
+function roundedUp(value) {
+  if (!(value > 0)) return 0;
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
+  return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(2));
 }
 
 function boardColumns(rows) {

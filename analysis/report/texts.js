@@ -5,6 +5,7 @@ const HEAD = 1200; // characters of a text before it is folded
 const LINES = 26;
 const AROUND = 160; // characters on each side of a mark beyond the fold
 const MARKS = 5; // marks beyond the fold that are shown at once
+const MOST = 200; // marks of one text
 const MORE = 20000; // characters that a click adds
 const SMALL = 120; // characters that are not worth a fold
 const CODE = /\x1b\[[0-9;?]*[ -/]*[@-~]|[^]/gu;
@@ -32,7 +33,21 @@ function plain(text) {
   return nodes;
 }
 
-// The characters from..to with the marks in them, [start, end, which] in order, and fenced programs as code.
+// Where a text has some others, [start, end] in order, whatever their case; at most MOST of each.
+function places(text, others) {
+  const found = [];
+  const folded = text.toLowerCase();
+  if (folded.length !== text.length) return found;
+  for (const other of others.map((one) => one.toLowerCase()).filter(Boolean)) {
+    for (let at = folded.indexOf(other), number = 0; at >= 0 && number < MOST; number += 1) {
+      found.push([at, at + other.length]);
+      at = folded.indexOf(other, at + other.length);
+    }
+  }
+  return found.sort((one, two) => one[0] - two[0]);
+}
+
+// The characters from..to with the marks in them, [start, end] in order, and fenced programs as code.
 function marked(text, from, to, marks) {
   const nodes = [];
   let done = from;

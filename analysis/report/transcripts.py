@@ -1,29 +1,26 @@
-"""What the page shows of single questions and episodes: files that it loads when they are asked for.
+"""What the page shows of single questions and episodes: files that it loads when they are opened.
 
     data/questions/<task>.js           the questions of a task, and a line for each episode
     data/episodes/<task>-<chunk>.js    transcripts, question by question: base64 of gzip of JSON by episode id
 
 <task> is the task's number in the page's list. A run is read a task at a time and its episodes one by one; they wait
 in a file without a name until all systems are read, since a chunk holds what all of them did on a few questions. A
-transcript is the record without empty fields, with the places where its evidence was found, in UTF-16 units as
-JavaScript counts.
+transcript is the record without empty fields; its steps name the evidence that they hold.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import shutil
 import tempfile
-import zlib
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from r_eval.analysis.metrics.literals import gold_values
-from r_eval.analysis.places import Span, TextPlaces
 from r_eval.analysis.report.scripts import rounded, write_script
 from r_eval.analysis.response_types import TYPES, Observed, evidence_text
 from r_eval.analysis.tree import Branch, tree
@@ -35,31 +32,26 @@ if TYPE_CHECKING:
 
 CHUNK = 2 << 20
 """Bytes of JSON after which a chunk is full; one that holds a larger transcript is larger."""
-GZIP = 31
-"""zlib's number for a gzip header; without a time, so that the same run gives the same bytes."""
-MOST_MARKS = 200
-"""Places of one text that are marked in one observation."""
 RECORD = ("metric", "threshold", "taxonomy", "supported", "undecided")
 """Fields of the score record that a transcript has."""
 
 
 @dataclass(slots=True)
 class _Task:
-    """The questions and episodes of one task as they are met.
+    """The questions and episodes of one task as they are read.
 
     Attributes:
-        questions: By their ids; the first word on a question counts.
-        lines: What the page's list says of each episode, and where in the waiting file its transcript lies.
+        questions: Place and data of each question by its id; the first text of a question counts.
+        lines: What the page's list says of each episode, and where in the waiting file its transcript is.
     """
 
-    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)
+    questions: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     causes: dict[str, int] = field(default_factory=lambda: {"": 0})
     lines: list[tuple[list[Any], int, int]] = field(default_factory=list)
 
-    def add(self, id_: str, text: str, golds: list[str], level: str) -> None:
-        self.places.setdefault(id_, len(self.places))
-        self.questions.setdefault(id_, {"id": id_, "text": text, "golds": golds, "level": level})
+    def add(self, id_: str, text: str, golds: list[str], level: str) -> tuple[int, dict[str, Any]]:
+        data = {"id": id_, "text": text, "golds": golds, "level": level}
+        return self.questions.setdefault(id_, (len(self.questions), data))
 
 
 def write_transcripts(results: Results, systems: Sequence[str], out: Path) -> list[int]:
@@ -102,13 +94,13 @@ def _read(run: RunFolder, cell: Cell, place: list[int], task: _Task, waiting: IO
         record = records.get(episode.episode_id)
         if record is None:
             continue
-        task.add(episode.question_id, episode.question, episode.golds, episode.level)
+        number, question = task.add(episode.question_id, episode.question, episode.golds, episode.level)
         data = transcript(episode, record)
-        if episode.question != task.questions[episode.question_id]["text"]:
+        if episode.question != question["text"]:
             data["question"] = episode.question
         text = f"{json.dumps(episode.episode_id)}:{json.dumps(data, separators=(',', ':'))}".encode("ascii")
         cause = task.causes.setdefault(record["cause"], len(task.causes))
-        values = [task.places[episode.question_id], *place, episode.epoch, rounded(record["score"])]
+        values = [number, *place, episode.epoch, rounded(record["score"])]
         values += [TYPES.index(record["response_type"]), cause, rounded(record["seconds"]), record["calls"]]
         task.lines.append(([*values, episode.episode_id], waiting.tell(), len(text)))
         waiting.write(text)
@@ -129,13 +121,14 @@ def _write_task(number: int, task: _Task, waiting: IO[bytes], out: Path) -> int:
         full += size
         episodes.append([*values, len(chunks) - 1])
     for place, chunk in enumerate(chunks):
-        packer, packed = zlib.compressobj(wbits=GZIP), []
-        for nth, (start, size) in enumerate(chunk):
+        texts = []
+        for start, size in chunk:
             waiting.seek(start)
-            packed.append(packer.compress((b"," if nth else b"{") + waiting.read(size)))
-        packed += [packer.compress(b"}"), packer.flush()]
-        write_script(out, f"episodes/{number}-{place}", base64.b64encode(b"".join(packed)).decode("ascii"))
-    listed = {"questions": list(task.questions.values()), "episodes": episodes, "causes": list(task.causes)}
+            texts.append(waiting.read(size))
+        packed = gzip.compress(b"{%b}" % b",".join(texts), mtime=0)  # the same run gives the same bytes
+        write_script(out, f"episodes/{number}-{place}", base64.b64encode(packed).decode("ascii"))
+    questions = [data for _, data in task.questions.values()]
+    listed = {"questions": questions, "episodes": episodes, "causes": list(task.causes)}
     write_script(out, f"questions/{number}", listed)
     return len(chunks)
 
@@ -144,17 +137,22 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
     """The data of one episode.
 
     Keys besides those of the record: `wanted`, the texts that were looked for, each {text, chance, steps}: whether
-    containment cannot judge it, and the numbers of the steps that hold it; `retrieved`, the share of the right
-    documents that were found; `tree`, the replies of a search, each [number, number of the reply that it continues
-    or -1, numbers of what followed]; `path`, the replies that led to the answer.
+    containment cannot judge it, and the numbers of the steps that hold it (`holds` of a step has the places in
+    `wanted`); `retrieved`, the share of the relevant documents that were found; `tree`, the replies of a search, each
+    [number, number of the reply that it continues or -1, numbers of what followed]; `path`, the replies that led to
+    the answer.
 
     Args:
         record: The score record.
     """
-    wanted = _wanted(episode)
-    steps = [_step(step) for step in episode.steps]
-    for number, (step, data) in enumerate(zip(episode.steps, steps, strict=True)):
-        _mark(number, step, data, wanted, named=bool(episode.evidence))
+    wanted, steps = _wanted(episode), list(map(_step, episode.steps))
+    for number, step in enumerate(episode.steps):
+        if text := evidence_text(step):
+            observed = Observed([text])
+            holds = observed.holds if episode.evidence else observed.holds_gold
+            steps[number]["holds"] = [place for place, one in enumerate(wanted) if holds(one["text"])]
+            for place in steps[number]["holds"]:
+                wanted[place]["steps"].append(number)
     retrieval = record.get("retrieval") or {}
     branches = tree(episode.steps)
     data = {
@@ -192,33 +190,6 @@ def _step(step: Step) -> dict[str, Any]:
     if step.tokens is not None:
         data["tokens"] = [step.tokens.prompt, step.tokens.completion, step.tokens.cached]
     return data
-
-
-def _mark(number: int, step: Step, data: dict[str, Any], wanted: list[dict[str, Any]], named: bool) -> None:
-    """Say what a step holds: `marks` are [start, end, which], `holds` those of which no place is known."""
-    text = evidence_text(step)
-    if not text:
-        return
-    observed, shown = Observed([text]), step.observation or ""
-    places: TextPlaces | None = None  # made when something is there: most texts hold nothing
-    marks: list[tuple[int, int, int]] = []
-    for which, entry in enumerate(wanted):
-        if not (observed.holds(entry["text"]) if named else observed.holds_gold(entry["text"])):
-            continue
-        entry["steps"].append(number)
-        places = places or TextPlaces(shown)
-        found = places.of(entry["text"])[:MOST_MARKS]
-        marks.extend((*span, which) for span in _utf16(shown, found))
-        if not found:
-            data.setdefault("holds", []).append(which)
-    if marks:
-        data["marks"] = sorted(marks)
-
-
-def _utf16(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Places in characters as places in UTF-16 units."""
-    wide = [] if text.isascii() else [place for place, char in enumerate(text) if char > "\uffff"]
-    return [(start + bisect_left(wide, start), end + bisect_left(wide, end)) for start, end in spans]
 
 
 def _path(branches: Sequence[Branch], episode: Episode) -> list[int]:

@@ -50,12 +50,13 @@ class Mean(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """The questions, clusters, mean and variance of the mean of some groups; the variance is NaN below two clusters."""
+    """Questions, clusters and mean of some groups; variance (NaN below two clusters) and third moment of the mean."""
 
     questions: Floats
     clusters: Floats
     mean: Floats
     variance: Floats
+    third: Floats
 
 
 def mean(
@@ -137,7 +138,7 @@ class Pooled:
     Attributes:
         strata, questions, clusters: Their numbers.
         mean: Of the strata's means.
-        variance: Of that mean.
+        variance, skewness: Of that mean.
         freedom: Satterthwaite's degrees of freedom of the variance.
     """
 
@@ -149,6 +150,7 @@ class Pooled:
         with np.errstate(invalid="ignore", divide="ignore"):
             self.mean = self.average(found.mean)
             self.variance = self.sums(variance) / self.strata**2
+            self.skewness = self.sums(found.third) / self.sums(found.variance) ** 1.5
             self.freedom = self.sums(variance) ** 2 / self.sums(variance**2 / freedom)
         self.freedom = np.where(np.isfinite(self.freedom), self.freedom, np.maximum(1.0, self.sums(freedom)))
 
@@ -208,11 +210,10 @@ def moments(values: Floats, groups: Integers, number: int, clusters: Integers | 
     count = np.bincount(group, minlength=number).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.bincount(groups, values, number) / questions
-        moved = (sums - means[group] * sizes) / (
-            questions[group] - sizes
-        )  # the mean without this cluster, less the mean
-        variance = (count - 1) / count * np.bincount(group, moved**2, number)
-    return Moments(questions, count, means, np.where(count > 1, variance, np.nan))
+        influence = (sums - means[group] * sizes) / (questions[group] - sizes)  # the mean less that without the cluster
+        variance = (count - 1) / count * np.bincount(group, influence**2, number)
+        third = np.bincount(group, influence**3, number)
+    return Moments(questions, count, means, np.where(count > 1, variance, np.nan), third)
 
 
 def cross(groups: Integers, labels: Integers) -> tuple[Integers, Integers]:

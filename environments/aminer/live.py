@@ -39,10 +39,6 @@ _DEGREE = re.compile(r"([^,]*), (.*), (\d{1,4})")
 _POST = re.compile(r"([^,]*), (.*), (\d{1,4})-(\d{1,4})?")
 
 
-class _Malformed(Exception):
-    """A body that is not as the protocol has it; says what is wrong."""
-
-
 class LiveScholars:
     """One server. An id that it does not know is None.
 
@@ -111,50 +107,45 @@ class LiveScholars:
         """None: a server cannot be listed."""
         raise KeyError(f"{kind} (a live AMiner cannot be listed; templates need a file of scholars)")
 
-    def _search(self, api: str, read: Callable[[Item], Shape], request: Item) -> list[Shape]:
-        def hits(data: Any) -> list[Shape]:
-            if not isinstance(data, dict) or "hitList" not in data:
-                raise _Malformed("the answer has no list 'data.hitList'")
-            return (_items(read, data["hitList"]) or [])[: shapes.MOST_HITS]
-
-        return self._read(api, hits, self._api.post(api, {"sort": _SORT, "needDetails": True, **request}))
+    def _search(self, api: str, read: Callable[[Item], Shape | None], request: Item) -> list[Shape]:
+        answer = self._api.post(api, {"sort": _SORT, "needDetails": True, **request})
+        return self._read(api, lambda data: (_items(read, data["hitList"]) or [])[: shapes.MOST_HITS], answer)
 
     def _get(self, api: str, read: Callable[[Any], Value], key: str, **more: Any) -> Value:
         return self._read(api, read, self._api.get(api, id=key, **more))
 
     def _read(self, api: str, read: Callable[[Any], Value], answer: Item) -> Value:
+        if not _is_answer(answer):
+            reason = _text(answer.get("msg")) or _text(answer.get("message")) or "the answer has no 'data'"
+            raise self._api.failure(api, f"reports no success: {reason[:200]}")
         try:
-            if not _is_answer(answer):
-                reason = _text(answer.get("msg")) or _text(answer.get("message")) or "the answer has no 'data'"
-                raise _Malformed(f"the server reports no success: {reason[:200]}")
             return read(answer["data"])
-        except _Malformed as error:
-            raise self._api.failure(api, f"gave an answer that is not AMiner's: {error}") from None
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            what = f"gave an answer that is not AMiner's ({type(error).__name__}: {error})"
+            raise self._api.failure(api, what[:300]) from None
 
 
 def _is_answer(answer: Item) -> bool:
     return "data" in answer and bool(answer.get("success", True))
 
 
-def _person(hit: Item) -> shapes.Person:
-    contact = hit["contact"] if isinstance(hit.get("contact"), dict) else {}
-    names = map(_text, (contact.get("affiliation"), hit.get("org"), hit.get("orgZh")))
+def _person(hit: Item) -> shapes.Person | None:
+    names = map(_text, ((hit.get("contact") or {}).get("affiliation"), hit.get("org"), hit.get("orgZh")))
     interests = (_interests(hit.get("interests")) or [])[:_MOST_INTERESTS]
     return _shape(shapes.Person, hit, interests=interests, organization=next(filter(None, names), ""))
 
 
-def _coauthor(item: Item) -> shapes.Coauthor:
+def _coauthor(item: Item) -> shapes.Coauthor | None:
     return _shape(shapes.Coauthor, item, relation=_text(item.get("relation")) or "coauthor")
 
 
-def _paper(item: Item) -> shapes.PersonPublication:
-    authors = item["authors"] if isinstance(item.get("authors"), list) else []
-    names = [_text(author.get("name")) for author in authors if isinstance(author, dict)]
+def _paper(item: Item) -> shapes.PersonPublication | None:
+    names = [_text(author.get("name")) for author in item.get("authors") or []]
     return _shape(shapes.PersonPublication, item, authors_name_list=list(filter(None, names)))
 
 
 def _profile(found: Any, person_id: str) -> shapes.PersonInfo | None:
-    if not isinstance(found, dict) or not _text(found.get("name")):
+    if not found:
         return None
     degrees = [
         shapes.Education(match[1], match[2], int(match[3]))
@@ -172,61 +163,46 @@ def _profile(found: Any, person_id: str) -> shapes.PersonInfo | None:
 
 
 def _publication(found: Any, publication_id: str) -> shapes.PublicationResult | None:
-    if not isinstance(found, dict) or not _text(found.get("title")):
+    if not found:
         return None
     authors = _items(lambda item: _shape(shapes.Author, item, person_id=_text(item.get("id"))), found.get("authors"))
     cited = _number(found.get("num_citation"))
     return _shape(shapes.PublicationResult, found, pub_id=publication_id, author_list=authors or [], num_citation=cited)
 
 
-def _shape(shape: type[Shape], item: Item, **values: Any) -> Shape:
-    """An item as a shape: its texts and numbers, and the values of other fields."""
+def _shape(shape: type[Shape], item: Item, **values: Any) -> Shape | None:
+    """An item as a shape: its texts and numbers, and the values of other fields; None without an id or a name."""
     about: Any = shape
     for field in fields(about):
         if field.name not in values:
             key = _KEYS.get(field.name, field.name)
             values[field.name] = _number(item.get(key)) if field.type == "int" else _text(item.get(key))
             if field.name in _REQUIRED and not values[field.name]:
-                raise _Malformed(f"an item has no {key!r}")
+                return None
     return shape(**values)
 
 
 def _at(data: Any, *path: str) -> Any:
     """What lies at a path of keys in the first element of a list; None if something on the way is missing."""
-    value: Any = _list(data)[0] if data else None
+    value: Any = data[0] if data else None
     for key in path:
-        if value is not None and not isinstance(value, dict):
-            raise _Malformed(f"expected an object with {key!r}, got {type(value).__name__}")
         value = value.get(key) if value else None
     return value
 
 
-def _items(read: Callable[[Item], Shape], found: Any) -> list[Shape] | None:
-    """The items that can be read; one without an id or a name is skipped, but not if none is left. None for None."""
+def _items(read: Callable[[Item], Shape | None], found: Any) -> list[Shape] | None:
+    """The items that have an id and a name, of which there must be one if there are items; None for None."""
     if found is None:
         return None
-    items, last = [], None
-    for item in _list(found):
-        try:
-            if not isinstance(item, dict):
-                raise _Malformed(f"expected an object, got {type(item).__name__}")
-            items.append(read(item))
-        except _Malformed as error:
-            last = error
-    if last is not None and not items:
-        raise last
+    items = [item for item in map(read, found) if item is not None]
+    if found and not items:
+        raise ValueError("no item has an id and a name")
     return items
 
 
 def _interests(found: Any) -> list[str] | None:
-    texts = (_text(item.get("t") if isinstance(item, dict) else item) for item in _list(found or []))
+    texts = (_text(item.get("t") if isinstance(item, dict) else item) for item in found or [])
     return None if found is None else list(filter(None, texts))
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise _Malformed(f"expected a list, got {type(value).__name__}")
-    return value
 
 
 def _lines(value: Any) -> list[str]:

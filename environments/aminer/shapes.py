@@ -1,6 +1,7 @@
 """What the query APIs return. Field names are those of SoAy's AMiner APIs.
 
-What the embedded world always knows, another file or a server may not: a text is then empty, a number 0.
+`person_id` and `pub_id` are what the other APIs ask for. What the embedded world always knows, another file or a server
+may not: a text is then empty, a number 0.
 """
 
 from __future__ import annotations
@@ -16,12 +17,7 @@ ID = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A scholar found by a search.
-
-    Attributes:
-        person_id: What the other APIs ask for.
-        interests: Research interests, the main one first.
-    """
+    """A scholar found by a search; the main interest comes first."""
 
     person_id: str
     name: str
@@ -33,11 +29,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class FoundPublication:
-    """A publication found by a search.
-
-    Attributes:
-        pub_id: What getPublication asks for.
-    """
+    """A publication found by a search."""
 
     pub_id: str
     title: str
@@ -46,12 +38,7 @@ class FoundPublication:
 
 @dataclass(frozen=True, slots=True)
 class Coauthor:
-    """Somebody who has written at least one publication with the scholar asked about.
-
-    Attributes:
-        person_id: The co-author's id.
-        relation: What the co-author is to the scholar: advisor, advisee or coauthor.
-    """
+    """Somebody who has written with a scholar, and what they are to that scholar: advisor, advisee or coauthor."""
 
     person_id: str
     name: str
@@ -60,12 +47,7 @@ class Coauthor:
 
 @dataclass(frozen=True, slots=True)
 class PersonPublication:
-    """One of a scholar's publications.
-
-    Attributes:
-        pub_id: What getPublication asks for.
-        authors_name_list: Names of all authors, in order.
-    """
+    """One of a scholar's publications, with the names of all authors in order."""
 
     pub_id: str
     title: str
@@ -76,7 +58,7 @@ class PersonPublication:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An author of a publication: person_id and name."""
+    """An author of a publication."""
 
     person_id: str
     name: str
@@ -84,12 +66,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class PublicationResult:
-    """A publication in full.
-
-    Attributes:
-        author_list: Authors in order; each has person_id and name.
-        venue: Journal or conference.
-    """
+    """A publication in full; its venue is a journal or a conference."""
 
     pub_id: str
     title: str
@@ -121,15 +98,7 @@ class Employment:
 
 @dataclass(frozen=True, slots=True)
 class PersonInfo:
-    """A scholar's profile.
-
-    Attributes:
-        gender: male or female.
-        organization, position: The present ones.
-        bio: A few sentences.
-        education_experience: Degrees, oldest first; each has degree, organization and year.
-        work_experience: Positions, oldest first; each has position, organization, from_year and to_year.
-    """
+    """A scholar's profile: the present organization and position; degrees and positions, the oldest first."""
 
     person_id: str
     name: str

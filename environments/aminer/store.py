@@ -1,6 +1,6 @@
 """Scholars in memory, read from a file of one JSON object per line: the embedded one, and those of users.
 
-A scholar has a `name` and whatever else is known. A publication stands in the list of each of its authors; those with
+A scholar has a `name` and whatever else is known. A publication is in the list of each of its authors; those with
 one `id`, or with one title and year, are one, and its authors are the scholars who list it, in the order of the file.
 Or it has a line of its own, with the ids of its `authors` in their order.
 """

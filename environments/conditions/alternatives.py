@@ -1,8 +1,8 @@
-"""What may stand for a value: another one of the same kind, from the same domain.
+"""What may replace a value: another one of the same kind, from the same domain.
 
 A number or a date becomes another of the same form and similar size. For a name, the kind is read off the environment:
-the relations of its graph in which the name is an object, the fields of its records in which it stands. Others that
-stand in the most of these come first.
+the relations of its graph in which the name is an object, the fields of its records that contain it. Others that
+share the most of these come first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .replacing import as_date, dated, is_number, normal, tokens
 KINDS = ("person", "publication")
 """Kinds of records that are looked at where an environment has them and is no graph."""
 LEAST_NUMBER = 10
-"""Smaller numbers stand everywhere, and mostly for something else."""
+"""Smaller numbers are everywhere, and mostly mean something else."""
 QUANTITY = 6
 """Words of a number with its unit, signs of Han among them."""
 LONGEST = 300
@@ -73,7 +73,7 @@ class Alternatives:
             self._members[kind][value] = None
 
     def of(self, value: str, draw: random.Random) -> Iterator[str]:
-        """What may stand for a value, the most alike first and otherwise by chance; nothing where none is known."""
+        """What may replace a value, the most alike first and otherwise in random order; nothing where none is known."""
         value = normal(value)
         if date := as_date(value):
             yield from (_near_date(*date, draw) for _ in range(MANY))
@@ -89,7 +89,7 @@ class Alternatives:
             yield from (_FIGURE.sub(lambda figure: near_number(figure[0], draw), value) for _ in range(MANY))
 
     def longer(self, value: str) -> list[str]:
-        """The names of the kinds of a value within which it stands: "Papua New Guinea" for "Guinea"."""
+        """The names of a value's kinds that contain it: "Papua New Guinea" for "Guinea"."""
         value = normal(value)
         inner = f" {' '.join(tokens(value))} "
         others = {one for kind in self._kinds.get(value, ()) for one in self._members[kind]} - {value}
@@ -108,7 +108,7 @@ def _is_quantity(value: str) -> bool:
 
 
 def _alike(other: str, value: str) -> bool:
-    """Whether a name is written as another one is: a number or a date never stands for a name."""
+    """Whether a name is written as another one is: a number or a date never replaces a name."""
     is_name = replaceable(other) and not is_number(other) and as_date(other) is None
     return is_name and value[:1].isupper() == other[:1].isupper()
 

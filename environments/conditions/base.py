@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from r_eval.environments.base import Environment, is_large, observe, threads
-from r_eval.environments.observation import Observation
+from r_eval.environments.base import Environment, observe
 from r_eval.environments.schema import ApiSpec
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
@@ -86,7 +85,7 @@ class Wrapped(Environment):
     """An environment around another one, to which it passes everything on; subclasses change what they are there for.
 
     `call` returns a complete `Observation`: value, text and ids. A subclass returns another one, or a plain value,
-    which `render` gives its text. What it sets in `call` belongs to one episode: every episode opens a copy of its own.
+    which `render` gives its text. Attributes that it sets in `call` belong to one episode, since each opens a copy.
     """
 
     def __init__(self, inner: Environment) -> None:
@@ -106,53 +105,41 @@ class Wrapped(Environment):
         return data
 
     def specs(self) -> dict[str, ApiSpec]:
-        """The query APIs of the environment inside."""
         return self.inner.specs()
 
     @property
     def description(self) -> str:
-        """The description of the environment inside."""
         return self.inner.description
 
     @property
     def version(self) -> str:
-        """Hash of the knowledge, which is that of the environment inside."""
         return self.inner.version
 
     def for_documents(self, documents: Sequence[Document]) -> Self:
-        """The same around the environment inside as it is with the question's documents."""
         return self._around(self.inner.for_documents(documents))
 
     def open(self) -> Self:
-        """A copy for one episode, around a copy of the environment inside."""
         return self._around(self.inner.open())
 
     def copy_state(self) -> Self:
-        """A copy around a copy of the environment inside, or around itself where that shares its state."""
         return self._around(self.inner.copy_state())
 
     def has_page(self, title: str) -> bool | None:
-        """Whether the environment inside has a page of a title."""
         return self.inner.has_page(title)
 
     def close(self) -> None:
-        """Let go of what the copy inside holds."""
         self.inner.close()
 
     def render(self, api: str, value: Any) -> str:
-        """The text of a value, as the environment inside writes it."""
         return self.inner.render(api, value)
 
     def retrieved_ids(self, api: str, value: Any) -> list[str]:
-        """The ids of what a search found, as the environment inside names them."""
         return self.inner.retrieved_ids(api, value)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """Records of the environment inside."""
         return [self.rewrite(record) for record in self.inner.records(kind)]
 
     def triples(self) -> Iterator[tuple[str, str, str]]:
-        """The domain as a graph."""
         return ((self.rewrite(s), self.rewrite(r), self.rewrite(o)) for s, r, o in self.inner.triples())
 
     def _around(self, inner: Environment) -> Self:
@@ -181,13 +168,3 @@ async def undisturbed(environment: Environment, api: str, arguments: dict[str, A
     while isinstance(inner, Wrapped):
         arguments, inner = inner.rewrite_arguments(arguments), inner.inner
     return rewritten(environment, (await observe(inner, api, arguments)).value)
-
-
-async def rerendered(environment: Environment, api: str, seen: Observation[Any], value: Any) -> str:
-    """The text of another value in place of an observation's own; what stands before or after it stays."""
-
-    def text() -> str:
-        own, new = environment.render(api, seen.value), environment.render(api, value)
-        return seen.text.replace(own, new, 1) if own and seen.text and own in seen.text else new
-
-    return await threads.run(text) if is_large(seen.value) else text()

@@ -46,19 +46,11 @@ class Combined:
         return counts
 
     def question(self, question: Question, environment: Environment) -> Question | None:
-        """The question as it is asked; None where some part drops it.
-
-        Raises:
-            ValueError: A part gives it another id, by which nothing would find it again.
-        """
+        """The question under all parts; None where one of them drops it."""
+        changed: Question | None = question
         for part in self.parts:
-            changed = part.question(question, environment)
-            if changed is None:
-                return None
-            if changed.id != question.id:
-                raise ValueError(f"the condition {part.name} changes the id of the question '{question.id}'")
-            question = changed
-        return question
+            changed = changed and part.question(changed, environment)
+        return changed
 
     def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
         """The environment of one episode; the bare one itself where there is no part."""

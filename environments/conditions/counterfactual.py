@@ -43,7 +43,7 @@ from r_eval.seeds import Seeds
 
 from .alternatives import KINDS, Alternatives, replaceable
 from .base import Condition, ConditionInput, Wrapped
-from .drawing import OPEN, QUOTED, READ, Drawing, aim_of, are_truth, stands
+from .drawing import OPEN, QUOTED, READ, Drawing, aim_of, are_truth, contains_each
 from .replacing import Replacements, is_number, normal, tokens
 
 ATTEMPTS = 12
@@ -73,7 +73,7 @@ class Counterfactual(Condition):
     Attributes:
         seed: Of the choice of new values.
         kinds: Kinds of records from which names are drawn, where the environment has no triples.
-        pool: Names that may stand for each other, for an environment that has neither.
+        pool: Names that may replace each other, for an environment that has neither.
         dropped: Questions that could not be asked, by reason.
     """
 
@@ -114,7 +114,9 @@ class Counterfactual(Condition):
             return "the answer is a whole text"
         elif not any(map(replaceable, golds)):
             return "the answer is a truth value or a count, or no name, number or date, and there is no program"
-        elif any(stands(question.question, golds)) or any(gold.isdigit() and int(gold) < COUNT for gold in golds):
+        elif any(contains_each(question.question, golds)) or any(
+            gold.isdigit() and int(gold) < COUNT for gold in golds
+        ):
             return "the answer appears in the question or may be a count, and there is no program"
         if environment.version not in self._known:
             self._known[environment.version] = Alternatives(environment, self.kinds, self.pool)
@@ -146,7 +148,7 @@ async def _variant(
             new["program"] = changes.forward(question.program)
             ran = await _run(new["program"], changed)
             read = new["evidence"] or [item for answer in new["answers"] for item in _items(answer)]
-            if not all(stands(ran.seen, read)):
+            if not all(contains_each(ran.seen, read)):
                 return None
         if changes.traces(ran.seen) or ran.failed > before.failed:
             return None
@@ -219,7 +221,7 @@ def _like(answer: str, question: Question) -> bool:
         return are_truth([answer])
     if all(map(is_number, question.answers)):
         return is_number(answer)
-    return bool(answer) and all(stands(question.question, _items(answer)))
+    return bool(answer) and all(contains_each(question.question, _items(answer)))
 
 
 def _gives(ran: Ran, new: dict[str, Any]) -> bool:

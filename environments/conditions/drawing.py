@@ -1,7 +1,6 @@
 """Draws which values of a question are replaced, and by what.
 
-- What is read gets other values of its kind. Where the answer is read in the question itself, which quotes it, so does
-  what stands in the question.
+- What is read gets other values of its kind; so does what the question contains, if it quotes what it asks about.
 - Where the answer is one of the things that the question names, a truth value or a number that the program computes,
   numbers and dates are drawn near to each other's, so that a comparison comes out another way; or a value takes the
   name of a thing that the question names, which gets one from elsewhere; or a thing that the question names gets a name
@@ -34,20 +33,20 @@ def aim_of(question: Question, golds: Sequence[str], seen: str) -> str:
     """
     if not question.program:
         return READ
-    counted = all(map(is_number, golds)) and not (any(stands(seen, golds)) and any(map(replaceable, golds)))
+    counted = all(map(is_number, golds)) and not (any(contains_each(seen, golds)) and any(map(replaceable, golds)))
     if are_truth(golds) or counted:
         return OPEN
-    if not all(stands(question.question, golds)):
+    if not all(contains_each(question.question, golds)):
         return READ
-    return OPEN if all(stands("\n".join(_literals(question)), golds)) else QUOTED
+    return OPEN if all(contains_each("\n".join(_literals(question)), golds)) else QUOTED
 
 
 class Drawing:
-    """Draws for one question; no new value stands in anything that the gold program saw.
+    """Draws for one question; no new value occurs in anything that the gold program saw.
 
     Args:
         question, aim, golds, seen: See `aim_of`.
-        known: What may stand for what.
+        known: What may replace what.
         draw: The source of chance.
     """
 
@@ -56,7 +55,7 @@ class Drawing:
     ) -> None:
         self._aim, self._known, self._draw = aim, known, draw
         self._rests = _rests_on(question, aim, golds)
-        is_named = dict(zip(self._rests, stands(question.question, self._rests), strict=True))
+        is_named = dict(zip(self._rests, contains_each(question.question, self._rests), strict=True))
         self._values = [value for value in self._rests if aim == QUOTED or not is_named[value]]
         literals = _literals(question) if aim == OPEN else ()
         self._named = [name for name in dict.fromkeys([*self._rests, *literals]) if is_named.get(name, True)]
@@ -111,13 +110,10 @@ class Drawing:
                 chosen[old] = new
         if not chosen or any(old not in chosen for old in wanted if old not in self._values):
             return None
-        try:
-            return Replacements(chosen)
-        except ValueError:
-            return None
+        return Replacements(chosen)
 
     def _other(self, old: str, like: str, wanted: Mapping[str, str], chosen: Mapping[str, str]) -> str | None:
-        """What may stand for a value: nothing that was read, and nothing that could make an old value again."""
+        """A replacement of a value: nothing that was read, and nothing that could make an old value again."""
         used = {line(new) for new in chosen.values()}
         for new in self._known.of(like, self._draw):
             apart = line(new) not in self._read and line(new) not in used and same_kind(old, new)
@@ -131,8 +127,8 @@ def line(text: str) -> str:
     return f" {' '.join(tokens(text))} "
 
 
-def stands(text: str, values: Sequence[str]) -> list[bool]:
-    """Of each value, whether it stands in a text."""
+def contains_each(text: str, values: Sequence[str]) -> list[bool]:
+    """Whether a text contains each of some values."""
     words = line(text)
     return [line(value) in words for value in values]
 
@@ -155,6 +151,6 @@ def _rests_on(question: Question, aim: str, golds: Sequence[str]) -> list[str]:
 
 
 def _literals(question: Question) -> tuple[str, ...]:
-    """The names that stand in the program, each once."""
+    """The names in the literals of the program, each once."""
     texts = [text[1:-1] for text in LITERAL.findall(question.program or "")]
     return tuple(dict.fromkeys(normal(text) for text in texts if replaceable(text)))

@@ -13,7 +13,7 @@ import itertools
 import random
 import re
 import statistics
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
@@ -28,8 +28,7 @@ from r_eval.languages import language_of
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
-from .alternatives import near_number
-from .base import Condition, ConditionInput, Wrapped, bare, rerendered, rewritten, undisturbed
+from .base import Condition, ConditionInput, Wrapped, bare, rewritten, undisturbed
 from .replacing import tokens
 
 LENGTHS = ("top_k", "k", "limit", "max_results")
@@ -45,7 +44,6 @@ NOISE = "noise:"
 SCREEN = "noise_screen"
 """Key of a question's `meta`: what is no noise for it."""
 LABELS = 1_000_000
-_DIGITS = re.compile(r"[0-9]{1,18}")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
 
 Passage = dict[str, Any]
@@ -72,7 +70,7 @@ class Screen:
         return cls(sorted(map(str, documents if isinstance(documents, list) else ())), sorted(phrases))
 
     def excludes(self, key: str, text: str) -> bool:
-        """Whether a passage is from a relevant document, or an answer or evidence stands in its text as whole words."""
+        """Whether a passage is from a relevant document, or its text contains an answer or evidence as whole words."""
         if key in self.documents or key.rpartition("#")[0] in self.documents:
             return True
         words, phrases = tokens(text[:LONGEST]), frozenset(self.phrases)
@@ -90,25 +88,20 @@ def _digest(words: Sequence[str]) -> str:
 class Noisy(Condition):
     """Passages that do not belong there are mixed into what a search finds; fewer where no more can be had.
 
-    A passage that contains a gold answer or comes from a relevant document is no noise, and is not drawn; a
-    near-duplicate says something else than its model, and is.
-
-    Documents that come with a question are never noise for it: the noise is drawn from the embedded documents of their
-    language then, and all passages are numbered anew, by chance, so that no id gives the noise away.
+    A passage that contains a gold answer or comes from a relevant document is no noise. Documents that come with a
+    question are never noise for it: the noise is drawn from the embedded documents of their language then, and all
+    passages are numbered anew, at random, so that no id gives the noise away.
 
     Attributes:
-        distractors: How many are mixed into each result.
-        noise: "unrelated", documents drawn by chance; "sibling", what the search ranks next; "near-duplicate", what was
-            found with other numbers.
-        at: Where they stand.
+        distractors: How many are mixed into each result, at random places.
+        noise: "unrelated", documents drawn at random; "sibling", what the search ranks next.
     """
 
     name = "noisy"
     notes = (SCREEN,)
 
     distractors: PositiveInt = 3
-    noise: Literal["unrelated", "sibling", "near-duplicate"] = "sibling"
-    at: Literal["first", "last", "random"] = "random"
+    noise: Literal["unrelated", "sibling"] = "sibling"
     _documents: dict[str, list[Passage]] = field(default_factory=dict, init=False, repr=False)
 
     def question(self, question: Question, environment: Environment) -> Question | None:
@@ -163,38 +156,32 @@ class NoisyEnvironment(Wrapped):
         spec, results = self.specs()[api], seen.value
         if not length_parameter(spec) or not are_passages(results):
             return seen
-        found = await self._noise(spec, arguments, results, draw)
-        some = itertools.islice(found, self._noisy.distractors)
-        noise: list[Passage] = await threads.run(lambda: list(some))  # passages may be long
-        own = [(passage, str(passage.get("id", ""))) for passage in results]
-        wrong = [(passage, f"{NOISE}{passage.get('id', '')}") for passage in noise]
-        total = len(own) + len(wrong)
-        starts = {"first": range(len(wrong)), "last": range(len(own), total)}
-        places = starts.get(self._noisy.at) or draw.sample(range(total), len(wrong))
-        ours, others = iter(own), iter(wrong)
-        mixed = [next(others if place in places else ours) for place in range(total)]
+        others = [one for one in await self._others(spec, arguments, results, draw) if one not in results]
+        return await threads.run(self._mixed, api, seen, others, draw)  # passages may be long
+
+    def _mixed(
+        self, api: str, seen: Observation[Any], others: Sequence[Passage], draw: random.Random
+    ) -> Observation[Any]:
+        """An observation with those of the other passages in it that are noise, at random places."""
+        results = seen.value
+        is_noise = (one for one in others if not self._screen.excludes(str(one.get("id", "")), one["text"]))
+        noise = list(itertools.islice(is_noise, self._noisy.distractors))
+        mixed = [(passage, str(passage.get("id", ""))) for passage in results]
+        places = draw.sample(range(len(results) + len(noise)), len(noise))
+        for place, passage in zip(sorted(places), noise, strict=True):
+            mixed.insert(place, (passage, f"{NOISE}{passage.get('id', '')}"))
+        passages = [passage for passage, _ in mixed]
         if has_own_documents(self.inner):
             passages = [{**passage, "id": self._label(key)} for passage, key in mixed]
-        else:
-            passages = [passage for passage, _ in mixed]
         ids = [key for _, key in mixed] if seen.retrieved_ids else []
-        return Observation(passages, await rerendered(self.inner, api, seen, passages), ids)
-
-    async def _noise(
-        self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage], draw: random.Random
-    ) -> Iterator[Passage]:
-        """Passages that may be mixed into a result, the best first."""
-        if self._noisy.noise == "near-duplicate":
-            own = bare(self.inner).records("document") if has_own_documents(self.inner) else []
-            texts = {one["text"] for one in (*results, *own)}
-            return (one for one in near_duplicates(results, draw) if one["text"] not in texts)
-        found = (one for one in await self._others(spec, arguments, results, draw) if one not in results)
-        return (one for one in found if not self._screen.excludes(str(one.get("id", "")), one["text"]))
+        own, text = self.inner.render(api, results), self.inner.render(api, passages)
+        whole = seen.text.replace(own, text, 1) if own and seen.text and own in seen.text else text
+        return Observation(passages, whole, ids)
 
     async def _others(
         self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage], draw: random.Random
-    ) -> Iterable[Passage]:
-        """Passages that were not found: what the same search ranks next, or documents drawn by chance."""
+    ) -> list[Passage]:
+        """Passages that were not found: what the same search ranks next, or documents drawn at random."""
         wanted, own = self._noisy.distractors + SPARE, has_own_documents(self.inner)
         is_chinese = language_of("\n".join(passage["text"][:LONGEST] for passage in results)) == "zh"
         library = embedded_documents("crud-zh" if is_chinese else "crud-en") if own else []
@@ -252,21 +239,3 @@ def excerpt(document: Passage, results: Sequence[Passage]) -> Passage:
     end = _SENTENCE_END.search(text, length // 2)
     own = {**document, "text": text[: end.end()] if end else text}
     return {key: own.get(key, value) for key, value in results[0].items()}
-
-
-def near_duplicates(results: Sequence[Passage], draw: random.Random) -> Iterator[Passage]:
-    """What was found and has numbers, with other ones, the best first, under ids that nothing found has."""
-    ids = {str(passage.get("id", "")) for passage in results}
-
-    def other_number(found: re.Match[str]) -> str:
-        drawn = (near_number(found[0], draw) for _ in range(100))
-        return next((number for number in drawn if number != found[0]), found[0])
-
-    for passage in results:
-        text = _DIGITS.sub(other_number, passage["text"]) if len(passage["text"]) <= LONGEST else passage["text"]
-        if text != passage["text"]:
-            document, mark, place = str(passage.get("id", "")).rpartition("#")
-            start = draw.randint(1, 9 + (int(place) if mark and place.isdecimal() and len(place) < 9 else len(ids)))
-            others = (f"{document if mark else place}#{number}" for number in itertools.count(start))
-            own = {"id": next(one for one in others if one not in ids)} if "id" in passage else {}
-            yield {**passage, "text": text, **own}

@@ -2,12 +2,12 @@
 
 A value is a name, a number or a date. It is found as whole tokens: "7" is not in "1987" nor in "7,000", "Oslo" is not
 in "Oslovian", but it is in "Oslo's". Text in Han, kana or hangul has no spaces between words, and is found anywhere. A
-number is found with and without thousands separators, a date in the forms of FORMS; what stands for it has the form in
+number is found with and without thousands separators, a date in the forms of FORMS; its replacement has the form in
 which it was found.
 
 Everything is replaced in one pass, the longest value first, so that what was put in is never replaced again. A new
 value may so be one of the old ones: what was called A is called B then, and what was called B is called C. A value
-that stands for itself is kept, whatever is replaced within it.
+that is replaced by itself stays, whatever is replaced within it.
 """
 
 from __future__ import annotations
@@ -84,14 +84,11 @@ def dated(date: datetime.date, form: str) -> str:
 
 
 class Replacements:
-    """Old values and what stands for each.
+    """Old values and their replacements.
 
     Args:
-        values: The new value by the old one.
-
-    Raises:
-        ValueError: The values could not be told apart afterwards: two have the same new value, a new value begins or
-            ends as another old one ends or begins, or stands for a value of another kind (name, number, date, script).
+        values: The new value by the old one, both of one kind; no two have the same new value, and no new value has
+            words in common with another old one (see `overlap` and `same_kind`).
 
     Example:
         >>> changes = Replacements({"Oslo": "Lima", "43,976": "51,208"})
@@ -103,7 +100,6 @@ class Replacements:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = {normal(old): normal(new) for old, new in values.items()}
-        _check(self.values)
         forms = {old: new for pair in self.values.items() for old, new in _forms(*pair)}
         used = {_key(new) for new in forms.values()}
         self._gone = _pattern(old for old in forms if _key(old) not in used)
@@ -126,7 +122,7 @@ class Replacements:
         return self._back.over(value)
 
     def traces(self, text: str) -> bool:
-        """Whether an old value stands in a text; one that is a new value too is none."""
+        """Whether a text contains an old value; one that is a new value too is none."""
         return self._gone.search(normal(text)) is not None
 
 
@@ -158,22 +154,8 @@ class _Direction:
         return new if written == old else next((change(new) for is_case, change in cases if is_case(written)), new)
 
 
-def _check(values: Mapping[str, str]) -> None:
-    used: dict[str, str] = {}
-    for old, new in values.items():
-        if not tokens(old) or not tokens(new):
-            raise ValueError(f"'{old}' and '{new}': a value needs a letter or a digit")
-        if not same_kind(old, new):
-            raise ValueError(f"'{new}' is not of the kind of '{old}'")
-        if used.setdefault(_key(new), old) != old:
-            raise ValueError(f"'{new}' would stand for both '{used[_key(new)]}' and '{old}'")
-        for other, own in values.items():
-            if new not in (old, own) and other != own and _key(other) != _key(new) and overlap(other, new):
-                raise ValueError(f"'{new}' has words in common with '{other}', which is replaced")
-
-
 def overlap(old: str, new: str) -> bool:
-    """Whether an old value could stand in a text again once the new one does, be it with the words around it."""
+    """Whether a text with the new value could contain the old one again, be it with the words around it."""
     short, long = sorted((tokens(old), tokens(new)), key=len)
     if any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1)):
         return True
@@ -204,7 +186,7 @@ def unheard_of(value: str) -> str:
 
 
 def _forms(old: str, new: str) -> list[tuple[str, str]]:
-    """How a value and what stands for it are written, form by form."""
+    """How a value and its replacement are written, form by form."""
     one, other = as_date(old), as_date(new)
     if one and other:
         return [(dated(one[0], form), dated(other[0], form)) for form in FORMS]

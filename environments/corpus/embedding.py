@@ -6,7 +6,6 @@ other is a folder or a name on the Hugging Face Hub, from where it is fetched on
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import threading
@@ -53,7 +52,7 @@ class _Model:
         Raises:
             MissingExtra, UserError: A library is missing; the folder holds no such model.
         """
-        # Spinning threads of OpenMP, which reads this when it is loaded, are slow beside other processes.
+        # Spinning threads of OpenMP, which reads this when it is loaded, are slow next to other processes.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         try:
             import sentence_transformers
@@ -122,25 +121,19 @@ class CrossEncoder(_Model):
         """The model's own numbers, before any squashing, which would make large ones equal.
 
         Raises:
-            MissingExtra, UserError: It cannot be loaded, or is no cross-encoder.
+            MissingExtra, UserError: It cannot be loaded, or returns several numbers per pair.
         """
         pairs = [(clean(query), clean(text)) for text in texts]
         with self._lock:
-            model = self._model
-            kind = str((model.config.architectures or ["unknown"])[0])
-            # One with modules says itself how a score comes about.
-            if not kind.endswith("ForSequenceClassification") and not (self.folder / "modules.json").is_file():
-                raise UserError(f"model '{self.name}' is a {kind}, not a cross-encoder: its scores would be random")
             from torch.nn import Identity
 
-            raw = model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+            raw = self._model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
         found = np.asarray(raw, dtype=np.float64).reshape(len(texts), -1)
         if found.shape[1] != 1:
             raise UserError(f"model '{self.name}' returns {found.shape[1]} numbers per pair: a reranker returns one")
         return found[:, 0]
 
 
-_SHARED_LOCK = threading.Lock()
 _shared = functools.cache(Embedding)
 cross_encoder = functools.cache(CrossEncoder)
 
@@ -151,8 +144,7 @@ def embedding(name: str | None = None) -> Embedding:
     Raises:
         MissingExtra, UserError: sentence-transformers is not installed; there is no such model.
     """
-    with _SHARED_LOCK:
-        return _shared(name or EMBEDDED)
+    return _shared(name or EMBEDDED)
 
 
 def model_folder(name: str) -> Path:
@@ -177,11 +169,7 @@ def model_folder(name: str) -> Path:
     except ImportError:
         raise MissingExtra("sentence-transformers", "dense", f"The model {name}") from None
     owned = name if "/" in name else f"sentence-transformers/{name}"
-    with contextlib.suppress(Exception):  # whatever is wrong with the local copy, the Hub may have a whole one
-        local = Path(snapshot_download(owned, local_files_only=True))
-        if any(local.rglob("*.safetensors")):
-            return local
-    try:
+    try:  # without a network it finds what was fetched before
         return Path(snapshot_download(owned, allow_patterns=[*FILES], ignore_patterns=["onnx/*", "openvino/*"]))
     except Exception as error:  # noqa: BLE001  the Hub's client and the libraries below it fail in many ways
         message = f"model '{name}' is no folder and cannot be fetched from the Hub ({_cause(error)})"

@@ -37,8 +37,7 @@ class Corpus(RetrievalEnvironment):
             documents: A file, a folder, a list of these, or the name of an embedded set; see `documents`.
             chunk_size: The most tokens (cl100k_base) of a passage.
             overlap: The most tokens that a passage repeats of the one before it, or per cent of `chunk_size`: "10%".
-            retriever: `bm25`, `dense`, `rrf`, `hybrid`, `hybrid+rerank`, or
-                `langchain:<module or file.py>:<factory>`.
+            retriever: `bm25`, `dense`, `rrf`, `hybrid` or `hybrid+rerank`.
             embedding: A sentence-transformers model, for the retrievers that use one; absent: the embedded one.
             reranker: A cross-encoder, for `hybrid+rerank`; absent, or `maxsim`: late interaction over the tokens of
                 the embedding model.

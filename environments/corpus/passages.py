@@ -20,7 +20,7 @@ class Passage:
 
     Attributes:
         id: The document's id, "#", and the passage's place in the document, from 1.
-        text: What stands there.
+        text: The passage itself.
     """
 
     id: str

@@ -10,43 +10,29 @@ import abc
 import functools
 import hashlib
 import logging
-import uuid
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r_eval import plugins
-from r_eval.environments.base import EnvironmentFailure
-from r_eval.environments.schema import clip
-from r_eval.errors import MissingExtra, UserError
-from r_eval.files import is_file
-from r_eval.fingerprints import file_hash, short_hash, without_folders
-from r_eval.isolation import describe
-from r_eval.languages import language_of
+from r_eval.errors import UserError
+from r_eval.fingerprints import short_hash
 
 from . import words
 from .chunks import Chunks, build_or_load, share
-from .embedding import EMBEDDED, cross_encoder, embedding
-
-if TYPE_CHECKING:
-    from langchain_core.documents import Document
-
-logger = logging.getLogger("r_eval")
+from .embedding import cross_encoder, embedding
 
 NAMES = ("bm25", "dense", "rrf", "hybrid", "hybrid+rerank")
-STORE = "langchain:"
 MAXSIM = "maxsim"
 K1, B, METHOD = 1.5, 0.75, "lucene"
 CONSTANT, WEIGHT = 60, 0.5
 DECIMALS = 5
 """Scores of models are compared to so many; what is behind them differs with the processor."""
-CHUNK = "chunk"
-"""Metadata of a LangChain document: its chunk's number, from 0."""
 _COMPILED = 2000
 """Chunks from which on compiling the search, which takes a second, is worth it."""
 
@@ -76,7 +62,7 @@ def open_retriever(name: str, chunks: Chunks, model: str | None = None, reranker
     """A retriever over chunks, one for all of this process; an index that is not there is built.
 
     Args:
-        name: One of `NAMES`, or `langchain:<module or file.py>:<factory>`.
+        name: One of `NAMES`.
         chunks: What is searched.
         model: The sentence-transformers model of the dense ones; absent: the embedded one.
         reranker: The cross-encoder of `hybrid+rerank`; absent, or `maxsim`: the tokens of the embedding model.
@@ -84,12 +70,10 @@ def open_retriever(name: str, chunks: Chunks, model: str | None = None, reranker
     Raises:
         UserError: There is none of that name, what it needs is not there, or its index cannot be written.
     """
-    if name not in NAMES and not name.startswith(STORE):
-        raise UserError(plugins.unknown("retriever", name, [*NAMES, f"{STORE}<module or file.py>:<factory>"]))
+    if name not in NAMES:
+        raise UserError(plugins.unknown("retriever", name, NAMES))
 
     def make() -> Retriever:
-        if name.startswith(STORE):
-            return VectorStoreRetriever(name.removeprefix(STORE), chunks.texts)
         if name == "bm25":
             return BM25.open(chunks.texts, chunks.digest)
         dense = Dense(chunks.texts, chunks.digest, model)
@@ -195,17 +179,11 @@ class Dense(Retriever):
         self.embedding = embedding(model)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}  # equal texts have one score
         self._rows = np.fromiter((row_of[text] for text in texts), np.int32, len(texts))
-
-        def build(folder: Path) -> None:
-            sample = [language_of(text) for text in texts[:: max(1, len(texts) // 100)]]
-            if self.embedding.name == EMBEDDED and 2 * sample.count("zh") > len(sample):
-                logger.warning(
-                    "%s, the embedded model, reads English; for Chinese name another as embedding:", EMBEDDED
-                )
-            np.save(folder / "vectors.npy", self.embedding.documents(list(row_of)))
-
-        name = f"dense-{short_hash([self.embedding.identity, digest])}"
-        self._vectors: Any = build_or_load(name, build, lambda folder: np.load(folder / "vectors.npy", mmap_mode="r"))
+        self._vectors: Any = build_or_load(
+            f"dense-{short_hash([self.embedding.identity, digest])}",
+            lambda folder: np.save(folder / "vectors.npy", self.embedding.documents(list(row_of))),
+            lambda folder: np.load(folder / "vectors.npy", mmap_mode="r"),
+        )
 
     def identity(self) -> dict[str, Any]:
         return {"retriever": "dense", "embedding": self.embedding.identity, "decimals": DECIMALS}
@@ -280,77 +258,6 @@ class Reranked(Hybrid):
         score = dict(zip(once, np.round(self._scorer.scores(query, once), DECIMALS).tolist(), strict=True))
         found = [Hit(chunk, score[self._texts[chunk]]) for chunk in chunks]
         return sorted(found, key=lambda hit: -hit.score)[:k]
-
-
-class VectorStoreRetriever(Retriever):
-    """What a vector store or a retriever of LangChain finds.
-
-    The factory receives the chunks as LangChain documents, and returns a vector store or a retriever of them. A
-    document's id is the same each time, so that a store that lasts can be filled once. Of what a retriever finds, the
-    first k count.
-
-    Args:
-        factory: `module:name` or `file.py:name` of a function.
-        texts: The chunks.
-
-    Raises:
-        MissingExtra, UserError: langchain-core is not installed; there is no such function, or it fails, or returns
-            something else.
-    """
-
-    def __init__(self, factory: str, texts: Sequence[str]) -> None:
-        try:
-            from langchain_core.documents import Document
-            from langchain_core.retrievers import BaseRetriever
-            from langchain_core.vectorstores import VectorStore
-        except ImportError:
-            raise MissingExtra("langchain-core", "langchain", f"The retriever langchain:{factory}") from None
-        make = plugins.from_path(factory, "environments")
-        if not callable(make):
-            raise UserError(f"{factory} is not a function: expected one that makes a vector store of documents")
-        self._factory, self._texts = factory, texts
-        documents = [
-            Document(text, metadata={CHUNK: number}, id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{number}\0{text}")))
-            for number, text in enumerate(texts)
-        ]
-        try:
-            made = make(documents)
-        except Exception as error:  # noqa: BLE001  a factory is the user's code
-            raise UserError(f"{factory} fails: {describe(error)}") from None
-        if not isinstance(made, VectorStore | BaseRetriever):
-            expected = "expected a vector store or a retriever of LangChain"
-            raise UserError(f"{factory} returns a {type(made).__name__}: {expected}")
-        self._found: Callable[[str, int], list[Document]] = lambda query, k: (
-            made.similarity_search(query, k=k) if isinstance(made, VectorStore) else made.invoke(query)
-        )
-
-    def identity(self) -> dict[str, Any]:
-        """The factory, and a hash of its file if it is one; what is behind it, LangChain does not say."""
-        where = Path(self._factory.rpartition(":")[0])
-        file = {"file": file_hash(where)} if is_file(where) else {}
-        return {"retriever": "langchain", "factory": without_folders(self._factory), **file}
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        """The first k that the store finds, each chunk once.
-
-        Raises:
-            EnvironmentFailure: The store fails, or finds a document that is none of the chunks.
-        """
-        try:
-            documents = self._found(query, k)
-        except Exception as error:
-            raise EnvironmentFailure(f"{self._factory} failed: {describe(error)}") from error
-        chunks = list(dict.fromkeys(map(self._number, documents)))[:k]
-        return [Hit(chunk, 1 / rank) for rank, chunk in enumerate(chunks, 1)]
-
-    def _number(self, document: Document) -> int:
-        """Which chunk a document is."""
-        number = document.metadata.get(CHUNK)
-        is_known = isinstance(number, int | float) and 0 <= number < len(self._texts)
-        if is_known and self._texts[int(number)].split() == document.page_content.split():
-            return int(number)
-        what = f"{self._factory} holds a document that is no chunk of the corpus ({clip(document.page_content, 60)!r})"
-        raise EnvironmentFailure(f"{what}: put the documents into it that the factory receives, and no others")
 
 
 def best(scores: Scores, k: int, top: Callable[[Scores, int], tuple[Any, Any]] | None = None) -> list[Hit]:

@@ -94,8 +94,8 @@ async def asgi_response(application: Callable[..., Any], request: web.Request) -
     from aiohttp import web
 
     body, headers = await request.read(), list(request.headers.items())
-    asked = httpx2.Request(request.method, str(request.url), headers=headers, content=body)
-    answer = await httpx2.ASGITransport(application).handle_async_request(asked)
+    asgi_request = httpx2.Request(request.method, str(request.url), headers=headers, content=body)
+    answer = await httpx2.ASGITransport(application).handle_async_request(asgi_request)
     return web.Response(status=answer.status_code, headers=dict(answer.headers), body=await answer.aread())
 
 

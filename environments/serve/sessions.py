@@ -13,19 +13,16 @@ UNCUT = 10**9
 """Tokens of an observation that is never cut: whoever shows it to a model does that."""
 
 
+MOST_SESSIONS = 1000
+"""Open at a time; a client that comes back after its own was closed gets a new one."""
+
+
 class Sessions:
-    """Open sessions of one environment.
+    """Open sessions of one environment."""
 
-    Args:
-        most: How many are open; a client that comes back after its own was closed gets a new one.
-    """
-
-    def __init__(self, environment: Environment, most: int = 1000) -> None:
-        self._environment, self._most, self._sandbox = environment, most, Sandbox()
+    def __init__(self, environment: Environment) -> None:
+        self._environment, self._sandbox = environment, Sandbox()
         self._sessions: collections.OrderedDict[str, Session] = collections.OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._sessions)
 
     def of(self, client: str | None) -> tuple[str, Session]:
         """The id and the session of a client; one without id gets both."""
@@ -33,7 +30,7 @@ class Sessions:
         if key not in self._sessions:
             self._sessions[key] = Session(self._environment, self._sandbox, tokens=UNCUT)
         self._sessions.move_to_end(key)
-        while len(self._sessions) > self._most:
+        while len(self._sessions) > MOST_SESSIONS:
             self.drop(next(iter(self._sessions)))
         return key, self._sessions[key]
 

@@ -1,4 +1,4 @@
-"""What the environments of this room share: which tools they offer, and what they say of those that they cannot offer.
+"""What the environments of this room share: which tools they offer, and the warning about those that they cannot.
 
 A tool that cannot be offered (its schema is not one, its body is of a type that cannot be sent) is left out, and the
 others work. One warning names all that are left out, all whose schema is offered with fewer rules than declared, and
@@ -7,17 +7,15 @@ all that do not declare that they only read.
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.tools.declared import DeclaredSpec, declare, printable
-
-logger = logging.getLogger("r_eval")
 
 MOST_TOOLS = 128
 """As many tools as the LLM servers take."""
@@ -30,23 +28,22 @@ LONGEST_ERROR = 2000
 """Characters of an error that a model reads."""
 TOO_LARGE = f"The answer is larger than {LARGEST // 1_000_000} MB. Ask for less."
 NO_REASON = "The tool failed and does not say why."
-_warned: set[str] = set()
+CAREFUL = "may change something, since they do not declare that they only read"
 
 
-@dataclasses.dataclass(frozen=True)
-class RemoteTool:
+class RemoteTool(NamedTuple):
     """A tool as somebody else declares it.
 
     Attributes:
         name: What it is called where it is from.
-        only_reads: Whether it declares that it changes nothing.
+        only_reads: Whether it declares that it changes nothing; None where tools of its kind cannot declare that.
         read: Its description, the schema of its arguments and that of its result; notes what these allow beyond
             the declaration, and raises ValueError if the tool cannot be offered.
         target: What a call of it needs.
     """
 
     name: str
-    only_reads: bool
+    only_reads: bool | None
     read: Callable[[list[str]], tuple[str, Any, Any]]
     target: Any
 
@@ -65,9 +62,6 @@ class ToolEnvironment(Environment):
     _description = ""
     _version = ""
 
-    def __init__(self) -> None:
-        self._targets: dict[str, Any] = {}
-
     @property
     def version(self) -> str:
         """Hash of what the tools say of themselves, which is all that is known of them."""
@@ -84,50 +78,45 @@ class ToolEnvironment(Environment):
     def render(self, api: str, value: Any) -> str:
         return printable(super().render(api, value))
 
-    def _offer(self, where: str, tools: Sequence[RemoteTool], setting: str = "", can_declare: bool = True) -> None:
+    def _offer(self, where: str, tools: Sequence[RemoteTool], setting: str) -> None:
         """Offer tools; one warning, once in a process, says what is worth a warning.
 
         Args:
             where: The environment, for messages.
             setting: Which setting chooses some of the tools.
-            can_declare: Whether tools of this kind can declare that they change nothing.
 
         Raises:
             ValueError: There are too many tools, or none can be offered.
         """
         if len(tools) > MOST_TOOLS:
-            limit = f"too many for a model (at most {MOST_TOOLS})"
-            raise ValueError(f"{len(tools):,} tools are {limit}{f'; choose some with {setting}:' if setting else ''}")
+            raise ValueError(f"{len(tools):,} tools are too many for a model (at most {MOST_TOOLS}); {setting}")
         specs: dict[str, DeclaredSpec] = {}
-        left_out, loosened, writing = [], [], []
+        offered: dict[str, RemoteTool] = {}
+        left_out, loosened = [], []
         for tool in tools:
             notes: list[str] = []
             try:
-                description, schema, returns = tool.read(notes)
-                spec = declare(tool.name, description, schema, returns, specs, notes)
+                spec = declare(tool.name, *tool.read(notes), used_names=specs, notes=notes)
             except (ValueError, RecursionError) as error:
                 left_out.append(f"{tool.name} ({str(error)[:LONGEST_REASON]})")
                 continue
             if notes:
                 loosened.append(f"{tool.name} ({'; '.join(notes)[:LONGEST_REASON]})")
-            specs[spec.name], self._targets[spec.name] = spec, tool.target
-            if not tool.only_reads:
-                writing.append(spec.name)
+            specs[spec.name], offered[spec.name] = spec, tool
         if not specs:
             raise ValueError(f"none of its tools can be offered: {_listed(left_out) or 'it has none'}")
-        self._specs = specs
-        self.read_only = frozenset(specs.keys() - set(writing))
-        careful = "may change something, since they do not declare that they only read: "
-        changing = writing if can_declare else []
-        _warn(where, {"left out: ": left_out, "offered with a looser schema: ": loosened, careful: changing})
+        self._specs, self._targets = specs, {name: tool.target for name, tool in offered.items()}
+        self.read_only = frozenset(name for name, tool in offered.items() if tool.only_reads)
+        writing = [name for name, tool in offered.items() if tool.only_reads is False]
+        groups = {"left out": left_out, "offered with a looser schema": loosened, CAREFUL: writing}
+        parts = [f"{what}: {_listed(names)}" for what, names in groups.items() if names]
+        if parts:
+            _warn_once(printable(f"{where}: {'. '.join(parts)}."))
 
 
-def _warn(where: str, groups: Mapping[str, Sequence[str]]) -> None:
-    parts = [f"{what}{_listed(names)}" for what, names in groups.items() if names]
-    message = printable(f"{where}: {'. '.join(parts)}.")
-    if parts and message not in _warned:
-        _warned.add(message)
-        logger.warning("%s", message)
+@functools.cache
+def _warn_once(message: str) -> None:
+    logging.getLogger("r_eval").warning("%s", message)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -141,7 +130,7 @@ def name_list(names: Sequence[str] | str) -> list[str]:
 
 
 def from_variables(names: Mapping[str, str]) -> dict[str, str]:
-    """Values out of environment variables, which are named so that a secret stands in no file.
+    """Values out of environment variables, which are named so that no file contains a secret.
 
     Raises:
         ValueError: A variable is not set.

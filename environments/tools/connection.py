@@ -1,4 +1,4 @@
-"""A connection to an MCP server: opened by the first call, held by a task of its own on the background loop.
+"""A connection to an MCP server: opened by the first call, by a task of its own on the background loop.
 
 The SDK wants a connection closed by the task that opened it, so that task waits for the whole life of the connection.
 One that breaks, or whose server does not answer in time, is dropped; the next call opens another. All that are open at
@@ -42,7 +42,7 @@ class Connection:
         self._streams, self._seconds = streams, seconds
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client]
-        self._words = ""
+        self._stderr = ""
 
     async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
         """What the server answers.
@@ -62,6 +62,8 @@ class Connection:
         task, self._task = self._task, None
         if task in _open:
             _open[task].set()
+            if not self._ready.done():
+                task.cancel()
         return task
 
     async def _ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
@@ -70,42 +72,31 @@ class Connection:
 
         from r_eval.environments.tools.transports import DOWN
 
-        client = await self._connected()
-        try:
-            async with asyncio.timeout(self._seconds):
-                return await question(client)
-        except TimeoutError:
-            self._end()
-            raise EnvironmentFailure(f"the MCP server gave no answer within {self._seconds:g} s") from None
-        except ToolError:
-            raise
-        except MCPError as error:
-            text = printable(error.message)
-            if error.code == CONNECTION_CLOSED and text == "Connection closed":  # servers use the code, too
-                raise EnvironmentFailure(f"the MCP server has gone{await self._last_words()}") from None
-            if error.code in (DOWN, PARSE_ERROR):
-                self._end()
-                raise EnvironmentFailure(f"the MCP server failed: {clip(text, 300)}") from None
-            raise ToolError(clip(text, LONGEST_ERROR) or NO_REASON) from None
-        except Exception as error:
-            raise EnvironmentFailure(f"the MCP server failed: {_reason(error)}") from error
-
-    async def _connected(self) -> Client:
         if self._task is None or self._task.done():
             over, self._ready = asyncio.Event(), asyncio.get_running_loop().create_future()
             self._task = asyncio.create_task(self._live(self._ready, over))
             _open[self._task] = over
             self._task.add_done_callback(_open.pop)
-        task, ready = self._task, self._ready
+        ready = self._ready
         try:
             async with asyncio.timeout(self._seconds):
-                return await asyncio.shield(ready)
+                return await question(await asyncio.shield(ready))
+        except ToolError:
+            raise
         except Exception as error:  # noqa: BLE001  whatever the SDK and the transport raise
-            why = f"cannot be reached: {_reason(error)}"
-            if not ready.done():
-                task.cancel()
-                why = f"did not start within {self._seconds:g} s"
-            raise EnvironmentFailure(f"the MCP server {why}{await self._last_words()}") from None
+            is_open = ready.done() and ready.exception() is None
+            code, text = (error.code, printable(error.message)) if isinstance(error, MCPError) else (None, "")
+            if isinstance(error, TimeoutError):
+                reason = f"{'gave no answer' if is_open else 'did not start'} within {self._seconds:g} s"
+            elif not is_open:
+                reason = f"cannot be reached: {_reason(error)}"
+            elif code == CONNECTION_CLOSED and text == "Connection closed":  # servers use the code, too
+                reason = "has gone"
+            elif code is None or code in (DOWN, PARSE_ERROR):
+                reason = f"failed: {clip(text, 300) or _reason(error)}"
+            else:
+                raise ToolError(clip(text, LONGEST_ERROR) or NO_REASON) from None
+            raise EnvironmentFailure(f"the MCP server {reason}{await self._stderr_tail()}") from None
 
     async def _live(self, ready: asyncio.Future[Client], over: asyncio.Event) -> None:
         """Hold the connection until it is over."""
@@ -122,13 +113,13 @@ class Connection:
                     ready.set_exception(error)
             finally:
                 stderr.seek(max(0, os.fstat(stderr.fileno()).st_size - LAST_BYTES))
-                self._words = stderr.read()
+                self._stderr = stderr.read()
 
-    async def _last_words(self) -> str:
+    async def _stderr_tail(self) -> str:
         """The last line that the server wrote to its standard error, if there is one, once the connection is closed."""
         if task := self._end():
             await asyncio.wait([task], timeout=5)
-        lines = printable(self._words).split("\n")
+        lines = printable(self._stderr).split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"; it said: {clip(last, 200)}" if last else ""
 

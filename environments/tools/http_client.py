@@ -25,16 +25,29 @@ LONGEST_WAIT = 30.0
 FIRST_WAIT = 0.25
 CONNECTIONS = 32
 SHORTEST_KEY = 8
-NOT_DONE = frozenset({429, 503})
+REFUSED_BUSY = frozenset({429, 503})
 """Statuses that say that nothing was done, so that a request which is not idempotent can be made again."""
 NOT_IDEMPOTENT = frozenset({"post", "patch"})
+
+
+class _RetryableError(Exception):
+    """An attempt failed in a way that may pass.
+
+    Args:
+        wait: Seconds that the server asks to wait.
+        is_undone: Whether the server certainly did nothing.
+    """
+
+    def __init__(self, message: str, is_undone: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.is_undone, self.wait = is_undone, wait
 
 
 class Client:
     """Sends requests, on the background loop.
 
     Args:
-        keys: Secrets that are struck out of whatever a server says.
+        keys: Secrets that are removed from whatever a server says.
         timeout: Seconds of one attempt.
         retries: Attempts after the first one, where the server is down, busy or failing.
     """
@@ -54,18 +67,19 @@ class Client:
             ToolError: The server refuses the call; the message is its own.
             EnvironmentFailure: The server is down or failing after all attempts, refuses the key, or redirects.
         """
-        for attempt in range(1, self._retries + 2):
+        attempt = 1
+        while True:
             try:
-                return self._without_keys(_value_of(*await self._attempt(request, cookies)))
-            except _TryAgain as error:
-                might_be_done = request.method in NOT_IDEMPOTENT and not error.nothing_done
-                if attempt > self._retries or might_be_done:
+                return await self._attempt(request, cookies)
+            except _RetryableError as error:
+                may_be_done = request.method in NOT_IDEMPOTENT and not error.is_undone
+                if attempt > self._retries or may_be_done:
                     raise EnvironmentFailure(f"{error} (attempts: {attempt})") from None
                 grown = FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.75, 1.25)
-                await asyncio.sleep(min(grown if error.after is None else error.after, LONGEST_WAIT))
-        raise AssertionError("unreachable")
+                await asyncio.sleep(min(grown if error.wait is None else error.wait, LONGEST_WAIT))
+                attempt += 1
 
-    async def _attempt(self, request: HttpRequest, cookies: dict[str, str]) -> tuple[str, str]:
+    async def _attempt(self, request: HttpRequest, cookies: dict[str, str]) -> Any:
         import aiohttp
         from yarl import URL
 
@@ -73,7 +87,7 @@ class Client:
             request.method,
             URL(request.url, encoded=True),
             headers=request.headers,
-            cookies={**cookies, **request.cookies},
+            cookies=cookies,
             data=request.data,
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=self._timeout),
@@ -84,36 +98,19 @@ class Client:
                 kind = answer.content_type if "Content-Type" in answer.headers else "text/plain"
                 text = self._without_keys(await _text(answer))
                 _check_status(answer, text)
-                return kind, text
+                return _value_of(kind, text)
         except TimeoutError:
-            raise _TryAgain(f"the server gave no answer within {self._timeout:g} s") from None
+            raise _RetryableError(f"the server gave no answer within {self._timeout:g} s") from None
         except aiohttp.ClientError as error:
-            words = self._without_keys(clip(printable(str(error)), 200))
+            reason = self._without_keys(clip(printable(str(error)), 200))
             is_unsent = isinstance(error, aiohttp.ClientConnectorError)
-            raise _TryAgain(f"the server cannot be reached: {words}", nothing_done=is_unsent) from None
+            raise _RetryableError(f"the server cannot be reached: {reason}", is_unsent) from None
 
-    def _without_keys(self, value: Any) -> Any:
+    def _without_keys(self, text: str) -> str:
         """What a server says, without the keys that it was sent and may repeat."""
-        if isinstance(value, list) and self._secrets:
-            return [self._without_keys(one) for one in value]
-        if isinstance(value, dict) and self._secrets:
-            return {self._without_keys(name): self._without_keys(one) for name, one in value.items()}
-        for secret in self._secrets if isinstance(value, str) else ():
-            value = value.replace(secret, "[key]")
-        return value
-
-
-class _TryAgain(Exception):
-    """An attempt failed in a way that may pass.
-
-    Args:
-        after: Seconds that the server asks to wait.
-        nothing_done: Whether the server certainly did nothing.
-    """
-
-    def __init__(self, message: str, after: float | None = None, nothing_done: bool = False) -> None:
-        super().__init__(message)
-        self.after, self.nothing_done = after, nothing_done
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]").replace(secret.replace("/", "\\/"), "[key]")
+        return text
 
 
 @functools.cache
@@ -144,7 +141,7 @@ def _check_status(answer: aiohttp.ClientResponse, text: str) -> None:
 
     Raises:
         ToolError, EnvironmentFailure: As `Client.value` says.
-        _TryAgain: It should be requested again.
+        _RetryableError: It should be requested again.
     """
     status, headers = answer.status, answer.headers
     if status < 300:
@@ -157,7 +154,7 @@ def _check_status(answer: aiohttp.ClientResponse, text: str) -> None:
     if status in (408, 429) or status >= 500:
         after = headers.get("Retry-After", "")
         seconds = float(after) if after.isdecimal() and len(after) < 9 else None
-        raise _TryAgain(answers, seconds, status in NOT_DONE)
+        raise _RetryableError(answers, status in REFUSED_BUSY, seconds)
     if status in (401, 402):  # it is not the call that is refused
         raise EnvironmentFailure(f"{answers}; check headers_env: and query_env:")
     raise (NotFound if status in (404, 410) else ToolError)(message or f"HTTP {status}")

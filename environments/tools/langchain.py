@@ -1,4 +1,4 @@
-"""`langchain:<module or file.py>:<factory>`: LangChainTools tools, a toolkit or a retriever as query APIs."""
+"""`langchain:<module or file.py>:<factory>`: tools, a toolkit or a retriever of LangChain as query APIs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from r_eval import plugins
-from r_eval.environments.base import EnvironmentFailure, ToolError, coroutines
+from r_eval.environments.base import EnvironmentFailure, ToolError, loop_of
 from r_eval.environments.schema import clip
 from r_eval.environments.tools.base import NO_REASON, RemoteTool, ToolEnvironment
 from r_eval.errors import MissingExtra, UserError
@@ -29,7 +29,7 @@ DOCUMENTS = {
 
 
 class LangChainTools(ToolEnvironment):
-    """Tools of LangChainTools.
+    """Tools of LangChain.
 
     The tools are made once and shared by all episodes; what they keep between calls, they keep for all of them.
     """
@@ -53,13 +53,12 @@ class LangChainTools(ToolEnvironment):
         except ImportError:
             raise MissingExtra("langchain-core", "langchain", f"The environment langchain:{factory}") from None
         made = plugins.from_path(factory, "environments")
-        super().__init__()
-        self._offer(f"langchain:{factory}", [_declared(tool) for tool in _tools(made, factory)], can_declare=False)
+        self._offer(f"langchain:{factory}", [_declared(tool) for tool in _tools(made, factory)], "return fewer")
         self._description = description or (inspect.getdoc(made) or "" if inspect.isfunction(made) else "")
         self._version = short_hash([factory, [[s.name, s.details, s.json_schema()] for s in self._specs.values()]])
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        return await coroutines.run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
+        return await loop_of(type(self)).run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
 
 
 def _tools(made: Any, factory: str) -> list[BaseTool]:
@@ -103,12 +102,12 @@ def _declared(tool: BaseTool) -> RemoteTool:
     def read(notes: list[str]) -> tuple[str, Any, Any]:
         if isinstance(tool, SimpleTool) and tool.args_schema is None:
             schema: Any = {"type": "object", "properties": tool.args, "required": list(tool.args)}
-        else:  # without the arguments that LangChainTools injects
+        else:  # without the arguments that LangChain injects
             schema = tool.tool_call_schema
         plain = schema if isinstance(schema, dict) else schema.model_json_schema()
         return tool.description, plain, (tool.metadata or {}).get("returns")
 
-    return RemoteTool(tool.name, tool.name == "Retrieve", read, tool)
+    return RemoteTool(tool.name, None, read, tool)
 
 
 async def _invoke(tool: BaseTool, arguments: dict[str, Any]) -> Any:

@@ -37,7 +37,7 @@ class MCP(ToolEnvironment):
     """The tools of an MCP server.
 
     Every episode has a connection (and, of a command, a process) of its own, since a server may keep state for it:
-    the page that was read last, a current folder. The one over which the tools were listed is the first episode's.
+    the page that was read last, a current folder.
     """
 
     def __init__(
@@ -68,30 +68,27 @@ class MCP(ToolEnvironment):
         """
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", f"The environment mcp:{server}")
-        super().__init__()
         variables = from_variables({name: name for name in pass_env})
         streams = _streams(server, variables, from_variables(headers_env or {}), timeout)
         self._connect = functools.partial(Connection, streams, timeout)
         self._connection = self._connect()
         self._shared = shared
         listed, instructions = background.wait_for(self._connection.ask(_introduction))
-        self._unused = [] if shared else [self._connection]
+        if not shared:
+            self._connection.close()
         patterns = name_list(tools)
         chosen = [tool for tool in listed if any(fnmatchcase(tool["name"], pattern) for pattern in patterns)]
         if not chosen:
             there = ", ".join(tool["name"] for tool in listed[:MOST_TOOLS]) or "none"
             raise ValueError(f"no tool of the MCP server is named {' or '.join(patterns)}; its tools: {there}")
-        self._offer(f"mcp:{server}", [_tool(one) for one in chosen], "tools")
+        self._offer(f"mcp:{server}", [_tool(one) for one in chosen], "choose some with tools:")
         self._description = description or instructions
         self._version = short_hash(chosen)
 
     def open(self) -> Self:
         opened = super().open()
         if not self._shared:
-            try:
-                opened._connection = self._unused.pop()
-            except IndexError:
-                opened._connection = self._connect()
+            opened._connection = self._connect()
         return opened
 
     def close(self) -> None:

@@ -57,9 +57,8 @@ class OpenAPI(ToolEnvironment):
         settings = {"header": from_variables(headers_env or {}), "query": from_variables(query_env or {})}
         keys = {key_place(where, name): key for where, names in settings.items() for name, key in names.items()}
         chosen = choose_operations(parsed, None if operations is None else name_list(operations), keys, source)
-        super().__init__()
         tools = [RemoteTool(one.name, one.method in READING, one.read, one) for one in chosen]
-        self._offer(f"openapi:{document}", tools, "operations")
+        self._offer(f"openapi:{document}", tools, "choose some with operations:")
         own = base_url or address_of([parsed], source)
         self._requests: dict[str, tuple[Operation, str, Keys]] = {}
         for name, operation in self._targets.items():

@@ -18,7 +18,7 @@ MOST_REFERENCES = 20
 
 
 class _Written:
-    """A number that remembers how it was written, for where it stands for text: `012`, `1.10`."""
+    """A number that remembers how it was written, for where it means text: `012`, `1.10`."""
 
     text: str
 

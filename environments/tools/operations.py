@@ -26,10 +26,8 @@ STYLES = {
     "path": ("simple",),
     "query": ("form", "deepObject"),
     "header": ("simple",),
-    "cookie": ("form",),
 }
 """The styles in which arguments are written, the default of each place first."""
-COOKIE = re.compile(r"[!#-+\--:<-\[\]-~]*")
 NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
 """Headers of which OpenAPI says that a parameter of this name is ignored."""
 
@@ -42,7 +40,7 @@ class Place:
     """Where an argument goes.
 
     Attributes:
-        where: path, query, header, cookie, body (a property of it) or whole (it is the body).
+        where: path, query, header, body (a property of it) or whole (it is the body).
         name: Its name there.
         style: How a list or dict is written, as OpenAPI names it.
         explode: Whether each element of a list or dict is an entry of its own.
@@ -62,7 +60,6 @@ class HttpRequest(NamedTuple):
     method: str
     url: str
     headers: Mapping[str, str] = {}
-    cookies: Mapping[str, str] = {}
     data: bytes | None = None
 
 
@@ -149,7 +146,7 @@ class Operation:
         if key_place(where, name) in self._keys or (where == "header" and name.lower() in NOT_PARAMETERS):
             return
         if where not in STYLES:
-            raise ValueError(f"its parameter '{name}' is in '{where[:40]}', which is not known")
+            raise ValueError(f"its parameter '{name}' is in '{where[:40]}', which cannot be sent")
         style = str(about.get("style") or STYLES[where][0])
         if style not in STYLES[where]:
             raise ValueError(f"the style '{style[:40]}' of its {where} parameter '{name}' cannot be written")
@@ -212,7 +209,7 @@ class Operation:
             ToolError: An argument cannot be sent where it has to go.
         """
         path, query = self.path, []
-        sent: dict[str, dict[str, Any]] = {"header": {}, "cookie": {}, "body": {}, "whole": {}}
+        sent: dict[str, dict[str, Any]] = {"header": {}, "body": {}, "whole": {}}
         for name, value in arguments.items():
             place = self.places[name]
             try:
@@ -236,11 +233,11 @@ class Operation:
             data = json.dumps(sent["whole"].get("body", sent["body"]), ensure_ascii=False).encode()
             headers["Content-Type"] = "application/json" if self.body == "*/*" else self.body
         url = base.rstrip("/") + path + (f"?{'&'.join(query)}" if query else "")
-        return HttpRequest(self.method, url, headers, sent["cookie"], data)
+        return HttpRequest(self.method, url, headers, data)
 
 
 def _encoded(text: str) -> str:
-    """A text as it may stand anywhere in a URL."""
+    """A text percent-encoded for any place in a URL."""
     return quote(text, safe="")
 
 
@@ -292,10 +289,8 @@ def _pairs(place: Place, value: Any) -> list[str]:
 
 
 def _line(place: Place, value: Any) -> str:
-    """The value of a header or a cookie."""
+    """The value of a header."""
     text = json.dumps(value) if place.as_json else ",".join(_members(place, value, write=str))
-    if place.where == "cookie" and not COOKIE.fullmatch(text):
-        raise ValueError("a cookie cannot hold it")
     if not text.isprintable() or not text.isascii():
         raise ValueError("a header may only hold printable ASCII characters")
     return text

@@ -4,7 +4,7 @@ decide whether something is found.
 A source (a file of pages, a ZIM file, a MediaWiki) is shared by all sessions and their threads, and pickles. It takes
 any text, and raises `EnvironmentFailure` if it cannot be read. It opens a page under the title that was asked for,
 under a title that redirects to it, or under one with the same `title_key` where only one page has it. It never opens a
-page that is merely similar: whoever asked decides.
+page that is merely similar: whoever asked decides. No source is asked for a title of more than `LONGEST_TITLE`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Page:
     """A page under its own title.
 
     Attributes:
-        paragraphs: Among them stand the headings, each as "== Heading ==".
+        paragraphs: The headings are among them, each as "== Heading ==".
         is_ambiguous: Whether it is a disambiguation page: a first line, and a line for each page that may be meant.
     """
 
@@ -53,7 +53,7 @@ def closest(text: str, titles: Sequence[str], keys: Sequence[str] = ()) -> list[
 
     Args:
         text: What was asked for.
-        titles: A title may stand there several times.
+        titles: A title may occur several times.
         keys: What the text is compared with; absent: each title's `title_key`.
     """
     key, keys = title_key(text), keys or [title_key(title) for title in titles]
@@ -104,6 +104,6 @@ def one_line(text: str) -> str:
 
 
 def quoted(text: str, characters: int = 100) -> str:
-    """A text of anybody's as it may stand in a message: printable, encodable, and not long."""
+    """A text of anybody's for a message: printable, encodable, and not long."""
     head = text[:characters] + ("..." if len(text) > characters else "")
     return "".join(char if char.isprintable() else " " for char in head)

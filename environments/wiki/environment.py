@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 SNAPSHOT = Path(__file__).parent / "snapshot" / "pages.jsonl"
 MOST_RESULTS = 3
 """Paragraphs that one Lookup shows."""
-LONGEST_PARAGRAPH = 20_000
-"""Characters; a longer paragraph counts as several, so that folding one does not hold up other threads."""
 _SIMILAR = 80.0
 """What a paragraph's best part must score of 100 to be similar to a keyword: one wrong letter in five."""
 _SHORTEST, _LONGEST = 5, 64
@@ -37,7 +34,6 @@ _SETTINGS = {
     "live": ("language", "api_url", "cache", "requests_per_second", "user_agent"),
 }
 """Every source, and the settings that belong to it."""
-_LIBRARIES = {"snapshot": (), "zim": ("libzim.reader", "lxml.html"), "live": ("requests_cache", "lxml.html")}
 _ELSEWHERE = """An encyclopedia such as Wikipedia: articles on people, places, things, works, events and ideas. A page
 is found by its title; Search shows its first paragraph, Lookup finds more in it."""
 """The description of a wiki that is not the embedded one."""
@@ -169,12 +165,7 @@ class Wiki(Environment):
     def _set_page(self, title: str, paragraphs: tuple[str, ...]) -> None:
         """Make a page the one that Lookup reads, from its start; "" for none."""
         self._title = title
-        self._paragraphs = tuple(
-            text[start : start + LONGEST_PARAGRAPH]
-            for text in paragraphs
-            for start in range(0, len(text), LONGEST_PARAGRAPH)
-            if not _HEADING.fullmatch(text)
-        )
+        self._paragraphs = tuple(text for text in paragraphs if not _HEADING.fullmatch(text))
         self._keyword, self._results = "", []
         self._first, self._exact = 0, True
 
@@ -196,20 +187,17 @@ def _open(source: str, settings: dict[str, Any]) -> PageFile | LiveWiki | Zim:
         if name not in _SETTINGS[source]:
             owner = next(each for each, names in _SETTINGS.items() if name in names)
             raise ValueError(f"{name} is a setting of source: {owner}, and the source is {source}")
-    for library in _LIBRARIES[source]:
-        try:
-            importlib.import_module(library)
-        except ImportError:
-            package, extra = library.partition(".")[0].replace("_", "-"), "zim" if source == "zim" else "wiki"
-            raise MissingExtra(package, extra, f"A wiki with source: {source}") from None
-    if source == "live":
-        from .live import LiveWiki
+    if source == "snapshot":
+        return PageFile.open(Path(settings.get("pages") or SNAPSHOT))
+    if source == "zim" and "zim" not in settings:
+        raise ValueError("source: zim needs the setting zim, the path of a ZIM file")
+    try:
+        import lxml.html  # noqa: F401  pages are read by it later
 
-        return LiveWiki(**settings)
-    if source == "zim":
+        from .live import LiveWiki
         from .zim import Zim
 
-        if "zim" not in settings:
-            raise ValueError("source: zim needs the setting zim, the path of a ZIM file")
-        return Zim(Path(settings["zim"]))
-    return PageFile.open(Path(settings.get("pages") or SNAPSHOT))
+        return LiveWiki(**settings) if source == "live" else Zim(Path(settings["zim"]))
+    except ImportError as error:
+        package, extra = str(error.name).partition(".")[0], "zim" if source == "zim" else "wiki"
+        raise MissingExtra(package, extra, f"A wiki with source: {source}") from None

@@ -20,8 +20,6 @@ LONGEST_TITLE_BYTES = 255
 _NEVER_IN_TITLES = frozenset("#<>[]|{}")
 """MediaWiki would read them as its own syntax: C# as the page C."""
 _LANGUAGE = re.compile(r"[a-z][a-z0-9-]{1,19}")
-_TEMPLATES = "|".join(f"Template:{name}" for name in ("Disambiguation", "Disambig", "Dab", "Hndis", "Geodis"))
-_CATEGORY = re.compile(r"[^:]*:(.* )?disambiguation pages|[^:]*:disambiguations?", re.I)
 _BEGINNING = 50
 """Titles with the same beginning that are compared with one that was not found."""
 
@@ -62,7 +60,7 @@ class LiveWiki:
         wanted = title.replace("_", " ")
         if _is_title(wanted) and (found := self._titled(one_line(wanted))):
             return found
-        key = title_key(title) if len(title) <= LONGEST_TITLE else ""
+        key = title_key(title)
         same = {near for near in self._near(title) if title_key(near) == key} if key else set()
         return self._titled(same.pop()) if len(same) == 1 else None
 
@@ -81,13 +79,11 @@ class LiveWiki:
         pages = self._query(
             titles=title,
             redirects=1,
-            prop="extracts|pageprops|categories|templates",
+            prop="extracts|pageprops",
             explaintext=1,
             exlimit=1,
             exsectionformat="wiki",
             ppprop="disambiguation",
-            cllimit="max",
-            tltemplates=_TEMPLATES,
         ).get("pages", [])
         if len(pages) != 1 or pages[0].get("ns") != 0 or not {"missing", "invalid"}.isdisjoint(pages[0]):
             return None
@@ -98,13 +94,14 @@ class LiveWiki:
             texts = read_page(page["title"], markup).paragraphs
         else:
             texts = tuple(filter(None, map(one_line, page["extract"].split("\n"))))
-        return Page(page["title"], texts, _is_ambiguous(page, texts))
+        is_ambiguous = "disambiguation" in page.get("pageprops", {}) or begins_ambiguous(texts)
+        return Page(page["title"], texts, is_ambiguous)
 
     def _near(self, text: str) -> list[str]:
         """Titles that the wiki's search has for a text: its first choice, those with its beginning or its words."""
         beginning = _searchable(text)
         words = " ".join(re.findall(r"\w+", beginning))
-        if not words or len(text) > LONGEST_TITLE:
+        if not words:
             return []
         found = self._query(
             generator="search",
@@ -154,12 +151,3 @@ def _searchable(text: str) -> str:
 
 def _titles(entries: Iterable[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(entry["title"] for entry in entries if entry["ns"] == 0))
-
-
-def _is_ambiguous(page: dict[str, Any], texts: tuple[str, ...]) -> bool:
-    return (
-        "disambiguation" in page.get("pageprops", {})
-        or "templates" in page
-        or any(_CATEGORY.fullmatch(category["title"]) for category in page.get("categories", []))
-        or begins_ambiguous(texts)
-    )

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from r_eval.environments.json_lines import FileStore, read_records
 from r_eval.errors import UserError
 
-from .base import LONGEST_TITLE, Page, closest, one_line, title_key
+from .base import Page, closest, one_line, title_key
 
 
 class Article(BaseModel):
@@ -71,9 +71,8 @@ class PageFile(FileStore):
 
     def find(self, title: str) -> Page | None:
         """The page with this title, or to which it redirects; or the pages that may be meant."""
-        key = title_key(title) if len(title) <= LONGEST_TITLE else ""
-        page = self._articles.get(one_line(title)) if key else None
-        page = page or self._keys.get(key)
+        key = title_key(title)
+        page = self._articles.get(one_line(title)) or self._keys.get(key)
         return Page(page.title, tuple(page.text.split("\n\n"))) if page else self._ambiguous.get(key)
 
     def similar(self, text: str) -> list[str]:
@@ -133,6 +132,6 @@ def _read(path: Path) -> list[Article]:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """What stands apart by blank lines or, where there are none, the lines."""
+    """The blocks between blank lines or, where there are none, the lines."""
     lines = [line.strip() for line in text.replace("\r\n", "\n").strip().split("\n")]
     return lines if all(lines) else "\n".join(lines).split("\n\n")

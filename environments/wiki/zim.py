@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.files import is_file, user_path
 
-from .base import LONGEST_TITLE, Page, closest, one_line, title_key
+from .base import Page, closest, one_line, title_key
 from .html import read_page
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class Zim:
 
     def find(self, title: str) -> Page | None:
         """The article with this title, or to which it redirects; or the pages that may be meant."""
-        key = title_key(title) if len(title) <= LONGEST_TITLE else ""
-        if not key:
+        if not (key := title_key(title)):
             return None
         article = self._titled(" ".join(title.replace("_", " ").split()))
         if article is None:
@@ -62,14 +61,10 @@ class Zim:
         return article and read_page(one_line(article.title), bytes(article.get_item().content))
 
     def similar(self, text: str) -> list[str]:
-        """The closest of the titles that the file's own search suggests, for the text or for a beginning of it."""
-        if not title_key(text) or len(text) > LONGEST_TITLE:
+        """The closest of the titles that the file's own search suggests, for the text or for the first half of it."""
+        if not title_key(text):
             return []
-        beginning = text.strip()
-        found = self._suggested(beginning)
-        while not found and len(beginning) > 2:
-            beginning = beginning[: len(beginning) * 3 // 4]
-            found = self._suggested(beginning)
+        found = self._suggested(text) or self._suggested(text.strip()[: len(text) // 2])
         return closest(text, [entry.title for entry in found])
 
     def _titled(self, title: str) -> Entry | None:

@@ -1,4 +1,4 @@
-"""Calls query APIs as a run does: in one session, in a second one, and in two concurrent ones."""
+"""Calls query APIs as a run does, in a session of their own, from threads that come and go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from r_eval.environments.base import Environment, ToolError, observed, threads
+from r_eval.environments.base import Environment, NotFound, ToolError, observed, threads
 from r_eval.environments.schema import BadArguments, clip
 from r_eval.isolation import ForeignExit, describe
 
@@ -32,13 +32,10 @@ class HookFailure(Exception):
 
 @dataclasses.dataclass
 class CallOutcome:
-    """What came of a call.
+    """What came of a call: the value as plain data with its text, or what was raised.
 
     Attributes:
-        value: As plain data.
-        observation: As a model would read it; "" where there is none.
-        error: What was raised, or what is wrong with the value.
-        others: Its text where the call was repeated, by where that was.
+        repeated: The text of the same call in a second session; None where it was made once.
     """
 
     api: str
@@ -46,7 +43,7 @@ class CallOutcome:
     value: Any = None
     observation: str = ""
     error: BaseException | None = None
-    others: dict[str, str] = dataclasses.field(default_factory=dict)
+    repeated: str | None = None
 
     @property
     def text(self) -> str:
@@ -56,8 +53,11 @@ class CallOutcome:
         return re.sub(r"0x[0-9a-f]+|\d+", "#", describe(self.error))
 
     @property
-    def call(self) -> str:
-        """The call as a person would write it."""
+    def is_empty(self) -> bool:
+        """Whether it found nothing."""
+        return isinstance(self.error, NotFound) or (self.error is None and self.value in (None, "", [], {}))
+
+    def __str__(self) -> str:
         written = ", ".join(f"{name}={clip(repr(value))}" for name, value in self.arguments.items())
         return f"{self.api}({clip(written, 100)})"
 
@@ -89,14 +89,11 @@ async def hook(name: str, function: Callable[[], Value]) -> Value:
     return value  # type: ignore[return-value]  # there is one where there is no error
 
 
-async def _in_session(environment: Environment, calls: Sequence[Call], wait: float = 0.0) -> list[CallOutcome]:
-    """Make those calls whose arguments fit in a session of their own, begun so many seconds later; an API that did not
-    end once is not called again.
-    """
-    await asyncio.sleep(wait)
+async def _in_session(environment: Environment, calls: Sequence[Call]) -> list[CallOutcome]:
+    """Make those calls whose arguments fit in a session of their own; an API that did not end once is left alone."""
     specs, session = environment.specs(), await hook("open()", environment.open)
     made: list[CallOutcome] = []
-    stuck: dict[str, Endless] = {}
+    stuck: dict[str, BaseException] = {}
     for api, arguments in calls:
         try:
             checked = specs[api].check(arguments)
@@ -119,32 +116,18 @@ async def _in_session(environment: Environment, calls: Sequence[Call], wait: flo
     return made
 
 
-async def make_calls(environment: Environment, calls: Sequence[Call], concurrent: bool) -> list[CallOutcome]:
-    """Make those calls whose arguments fit, in their order in one session; then again in a second session, whose calls
-    come from other threads.
-
-    Args:
-        concurrent: Whether they are made once more, in two sessions at the same time.
-    """
+async def make_calls(environment: Environment, calls: Sequence[Call]) -> list[CallOutcome]:
+    """Make those calls whose arguments fit, in their order in one session, then again in one with another thread."""
     made = await _in_session(environment, calls)
-    stuck = {one.api for one in made if isinstance(one.error, Endless)}
-    again = [one for one in made if one.api not in stuck]
-
-    async def repeated(place: str, wait: float = 0.0) -> None:
-        others = await _in_session(environment, [(one.api, one.arguments) for one in again], wait)
-        for one, other in zip(again, others, strict=True):
-            one.others[place] = other.text
-
+    ended = [one for one in made if not isinstance(one.error, Endless)]
     is_over = threading.Event()
     busy = asyncio.ensure_future(threads.run(is_over.wait))  # the thread that the first session's calls came from
     try:
         await asyncio.sleep(0)
-        await repeated("in a second session")
+        again = await _in_session(environment, [(one.api, one.arguments) for one in ended])
     finally:
         is_over.set()
-    await busy
-    if concurrent:
-        await asyncio.gather(
-            repeated("beside another session"), repeated("beside another session that is ahead", 0.005)
-        )
+        await busy
+    for one, other in zip(ended, again, strict=True):
+        one.repeated = other.text
     return made

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from r_eval.checks.arguments import calls_of, chosen, known_calls, odd_calls, programs_for
 from r_eval.checks.calls import Call, HookFailure, hook, make_calls
 from r_eval.checks.descriptions import Subject, check_records, described
-from r_eval.checks.examples import calls_of, chosen, known_calls, odd_calls, programs_for
 from r_eval.checks.finding import Finding
-from r_eval.checks.results import check_given, judged
+from r_eval.checks.results import check_expected, check_given, judged
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
@@ -74,17 +74,12 @@ def check(
         try:
             return asyncio.run(_findings(subject, calls, nothing, kinds, name, call))
         except HookFailure as failure:
-            todo = "nothing was called: mend it first"
+            todo = "fix it first: nothing was called"
             return [subject.at(subject.whole, "error", str(failure), todo)]
 
 
 async def _findings(
-    subject: Subject,
-    calls: Sequence[Call],
-    nothing: Sequence[Call],
-    kinds: Sequence[str],
-    name: str,
-    call: bool,
+    subject: Subject, calls: Sequence[Call], nothing: Sequence[Call], kinds: Sequence[str], name: str, call: bool
 ) -> list[Finding]:
     environment, specs = subject.environment, subject.environment.specs()
     for hook_name in ("description", "version"):
@@ -94,22 +89,19 @@ async def _findings(
     findings = [*described(subject)]
     if not specs:
         return findings
-    ours = not is_foreign(environment)
-    # GET operations, and tools with MCP's readOnlyHint
-    allowed = set(specs if call or ours else getattr(environment, "read_only", ()))
-    found, records = await check_records(subject, kinds) if call or ours else ([], {})
-    findings += found
-    known = list(calls)
-    if not calls and allowed == set(specs):
-        known += await calls_of(environment, programs_for(environment, name))
-    tried = [one for one in known_calls(environment, records, known) if one[0] in allowed]
-    tried = chosen([*known[len(calls) :], *tried], KNOWN)
-    odd = [one for one in chosen(odd_calls(environment, [*calls, *tried]), KNOWN) if one[0] in allowed]
-    lost = await make_calls(environment, nothing, concurrent=False)
-    made = await make_calls(environment, [*calls, *tried, *odd], concurrent=ours)
-    findings += check_given(subject, calls, nothing, made, lost)
+    is_ours = call or not is_foreign(environment)
+    allowed = set(specs if is_ours else getattr(environment, "read_only", ()))  # GET, or MCP's readOnlyHint
+    found, records = await check_records(subject, kinds) if is_ours else ([], {})
+    findings += [*found, *check_given(subject, calls, nothing)]
+    known = [] if calls or not is_ours else await calls_of(environment, programs_for(environment, name))
+    tried = chosen([*known, *known_calls(environment, records, [*calls, *known])], KNOWN)
+    odd = chosen(odd_calls(environment, [*calls, *tried]), KNOWN)
+    given = await make_calls(environment, calls)
+    lost = await make_calls(environment, nothing)
+    findings += check_expected(subject, given, lost)
+    made = await make_calls(environment, [one for one in (*tried, *odd) if one[0] in allowed])
     for api in specs:
-        some = [one for one in (*made, *lost) if one.api == api]
+        some = [one for one in (*given, *made, *lost) if one.api == api]
         if api in allowed or some:
             findings += judged(subject, api, some, any(one[0] == api for one in [*calls, *tried]))
     if missing := [api for api in specs if api not in allowed]:

@@ -23,14 +23,6 @@ TRIED = 10
 """Questions that each template is to make."""
 MISTAKES = ("syntax", "unknown_api", "bad_arguments", "time", "memory", "calls", "crash")
 """Failures that no record can be the reason of; the others may be a template's way to leave records out."""
-TODO = {
-    "ambiguous": "say in the question what makes its answer the only one",
-    "empty answer": "leave such records out with where:",
-    "empty slot": "leave such records out with where:",
-    "answer in the question": "ask for what the question does not say, or set choice: true",
-    "no record": "let the environment's records() give that kind, or name another",
-    "no field": "name a field that every record of the kind has",
-}
 Found = tuple[Severity, str, str]
 """Severity, what, and what to do about it."""
 
@@ -65,8 +57,7 @@ async def _of_template(
         made = await generate(single, environment, sandbox, TRIED, 0, known=records)
     except UserError as error:
         text = str(error).removeprefix(f"templates.{template.id}: ")
-        todo = next((todo for part, todo in TODO.items() if part in text), "fix the template")
-        return [("error", of_user_error("", UserError(text)).what, todo)]
+        return [("error", of_user_error("", UserError(text)).what, "fix the template, or the environment's records()")]
     except EnvironmentFailure as failure:
         return [("error", f"the environment failed: {failure}", "fix the query API")]
     except Exception as error:  # noqa: BLE001 - records() is the user's code and may raise anything
@@ -77,17 +68,14 @@ async def _of_template(
 def _of_questions(made: Generated) -> Iterator[Found]:
     """What is said of the questions that a template made, and of those that were dropped."""
     for reason, number in made.dropped.items():
-        severity: Severity = "warning" if number > len(made.questions) else "note"
         kind, _, cause = reason.partition(": ")
-        if kind == "program":
-            text = f"the program fails for {counted(number, 'question')} ({cause}), such as: {made.examples[reason]}"
-            severity = "error" if cause in MISTAKES or not made.questions else severity
-            yield severity, text, "fix the program, unless it is meant to leave them out"
-        elif kind == "where" and not made.questions:
-            yield "note", f"where leaves {counted(number, 'record')} out", ""
-        elif kind != "where" and number:
-            text = f"{counted(number, 'question')} dropped: {reason}"
-            yield severity, text, TODO.get(kind, "fix the template")
+        severity: Severity = "note" if kind == "where" or number <= len(made.questions) else "warning"
+        if kind == "program" and (cause in MISTAKES or not made.questions):
+            severity = "error"
+        if number:
+            example = f", such as: {made.examples[reason]}" if kind == "program" else ""
+            todo = "" if kind == "where" else "fix the template, or leave such records out with where:"
+            yield severity, f"{counted(number, 'record')} dropped: {reason}{example}", todo
     if not made.questions:
         text = "it gives no question" + ("" if made.dropped.total() else ": there is no such record")
         yield "error", text, "see what drops them, or take other records"

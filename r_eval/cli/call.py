@@ -15,7 +15,6 @@ from r_eval.cli.options import EnvironmentName, Json, Settings, pair, print_json
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult, Session
 from r_eval.errors import UserError
 from r_eval.llms.base import Reply, Request
@@ -87,36 +86,26 @@ def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, di
     for word in words:
         if word == "--":
             continue
-        if "=" not in word:
-            if word.startswith("-"):
-                raise UserError(f"'{word}': options go before the first --")
-            if word not in environment.specs():
-                raise UserError(f"{unknown('query API', word, environment.specs())}; arguments are written key=value")
-            calls.append((word, {}))
-        elif calls:
+        if "=" in word and calls:
             calls[-1][1].update([pair(word)])
+        elif word.startswith("-"):
+            raise UserError(f"'{word}': options go before the first --")
+        elif word in environment.specs():
+            calls.append((word, {}))
         else:
-            raise UserError(f"'{word}': name a query API first: {', '.join(environment.specs())}")
+            raise UserError(f"{unknown('query API', word, environment.specs())}; arguments are written key=value")
     return calls
 
 
 async def _carry_out(environment: Environment, calls: Sequence[tuple[str, dict[str, str]]]) -> list[CallResult]:
     results = []
-    with Sandbox() as sandbox:
-        session = Session(environment, sandbox)
-        try:
-            for api, arguments in calls:
-                try:
-                    results.append(await session.call(api, arguments))
-                except EnvironmentFailure as failure:
-                    results.append(CallResult(None, str(failure), "environment"))
-        finally:
-            session.close()
+    with Sandbox() as sandbox, contextlib.closing(Session(environment, sandbox)) as session:
+        for api, arguments in calls:
+            try:
+                results.append(await session.call(api, arguments))
+            except EnvironmentFailure as failure:
+                results.append(CallResult(None, str(failure), "environment"))
     return results
-
-
-def _signature(spec: ApiSpec) -> str:
-    return f"{spec.name}({', '.join(p.signature for p in spec.parameters)}) -> {spec.returns}"
 
 
 def _print_apis(name: str, environment: Environment, json: bool) -> None:
@@ -126,10 +115,10 @@ def _print_apis(name: str, environment: Environment, json: bool) -> None:
         return
     lines = [" ".join(environment.description.partition("\n\n")[0].split()) or name]
     for spec in specs:
-        lines += [f"  {_signature(spec)}", f"      {spec.summary or '(no docstring: models are told nothing of it)'}"]
+        lines.append(f"  {spec.name}({', '.join(p.signature() for p in spec.parameters)}) -> {spec.returns}")
+        lines.append(f"      {spec.summary or '(no docstring: models are told nothing of it)'}")
     if specs:
-        first = specs[0].parameters
-        needed = "".join(f" {p.name}=..." for p in ([p for p in first if p.required] or first[:1]))
+        needed = "".join(f" {p.name}=..." for p in specs[0].parameters if p.required)
         lines.append(f"next: r-eval call {name} {specs[0].name}{needed}, or r-eval call {name} --prompt react")
     print_lines(lines)
 
@@ -141,15 +130,12 @@ async def _first_request(environment: Environment, workflow: str) -> Request:
         UserError: It is unknown, or sends nothing.
     """
     made, llm = make(load("workflows", workflow, Workflow), workflow, {}), Recorder()
-    with Sandbox() as sandbox:
-        session = Session(environment, sandbox)
+    with Sandbox() as sandbox, contextlib.closing(Session(environment, sandbox)) as session:
         try:
             with contextlib.suppress(LimitReached):
                 await made.run(TaskInput("<question>", SHORT), session, llm, Limits())
         except EnvironmentFailure as failure:
             raise UserError(f"{workflow} calls the environment before the LLM, and that fails: {failure}") from failure
-        finally:
-            session.close()
     if llm.request is None:
         raise UserError(f"the workflow '{workflow}' sends nothing to an LLM")
     return llm.request

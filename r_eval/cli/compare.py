@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from r_eval.analysis.compare_runs import Compared
 
-MOST = 20
-"""Question ids per direction in the terminal; --json has all."""
-
 
 def compare(
     runs: RunPaths,
@@ -85,26 +82,18 @@ def _pair(found: Compared, pair: Any) -> Iterator[str]:
     yield _verdict(pair)
     if not pair.questions:
         return
-    tasks = _tasks(found, pair)
-    for task in tasks:
+    for task in _tasks(found, pair):
         mark = "" if task.significant else ", not significant"
         yield f"  {task.group}: {_points(task.difference)} {_interval(task)}, {_basis(task)}{mark}"
-    if tasks:
-        yield f"  By task: corrected for {counted(len(found.by_task), 'comparison')}; tasks have equal weight."
     count = found.counts(pair.a, pair.b)
-    yield f"  Mean: {pair.a} {100 * pair.score_a:.1f}, {pair.b} {100 * pair.score_b:.1f}."
     right = f"only {pair.a} {count['only_a']}, only {pair.b} {count['only_b']}"
-    yield f"  Right (0.5 or more): {right}, both {count['both']}, neither {count['neither']}."
-    for a, b in ((pair.a, pair.b), (pair.b, pair.a)):
-        one_task = len(found.matrix.tasks) == 1
-        if ids := [question if one_task else f"{task} {question}" for task, question in found.discordant(a, b)]:
-            more = f"; and {len(ids) - MOST} more (--json has all)" if len(ids) > MOST else ""
-            yield f"  Only {a}: {', '.join(ids[:MOST])}{more}"
+    yield f"  Mean: {pair.a} {100 * pair.score_a:.1f}, {pair.b} {100 * pair.score_b:.1f}."
+    yield f"  Right (0.5 or more): {right}, both {count['both']}, neither {count['neither']}; --json has the questions."
     if math.isnan(pair.mde):
-        yield "  No difference would be significant in 80 % of runs with so few questions."
+        yield "  No minimum detectable effect: too few questions, or clusters of them, to state one."
     else:
         yield f"  Minimum detectable effect: {100 * pair.mde:.1f} points (80 % power with these questions)."
-    yield from (f"  {line}" for line in _warnings(found, [pair], tasks))
+    yield from (f"  {line}" for line in _warnings(found, [pair]))
 
 
 def _verdict(pair: Any) -> str:
@@ -119,16 +108,14 @@ def _verdict(pair: Any) -> str:
     return f"{better} is significantly better than {worse} by {ahead}, {_basis(pair)}"
 
 
-def _warnings(found: Compared, pairs: Sequence[Any], by_task: Sequence[Any] = ()) -> list[str]:
+def _warnings(found: Compared, pairs: Sequence[Any]) -> list[str]:
     """What weakens a comparison: few questions, or some that only one system has."""
     from r_eval.analysis.statistics import FEW
 
     lines = []
     fewest = min((pair.questions for pair in pairs if pair.questions), default=FEW)
-    small = sum(task.questions < FEW for task in by_task)
-    few = f"only {counted(fewest, 'question')}" if fewest < FEW else ""
-    few = few or (f"{counted(small, 'task')} with fewer than {FEW} questions" if small else "")
-    if few:
+    if fewest < FEW:
+        few = f"only {counted(fewest, 'question')}"
         lines.append(f"Warning: {few}; below {FEW} questions only large differences are significant.")
     for pair in pairs:
         count = found.counts(pair.a, pair.b)
@@ -148,7 +135,7 @@ def _record(found: Compared) -> dict[str, Any]:
             for side, names in sides.items()
         }
         numbers = {**_numbers(pair), **found.counts(pair.a, pair.b), "by_task": [_numbers(task) for task in tasks]}
-        comparisons.append({**numbers, "discordant": discordant, "warnings": _warnings(found, [pair], tasks)})
+        comparisons.append({**numbers, "discordant": discordant, "warnings": _warnings(found, [pair])})
     names = ("condition", "references", "unscored", "changed")
     others = {name: getattr(found, name) for name in names}
     return {**others, "comparisons": comparisons, "ranking": found.ranking.to_dict("records")}

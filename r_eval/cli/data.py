@@ -187,8 +187,8 @@ def suggest_templates(
     from r_eval.tasks.base import open_environment, task_files
     from r_eval.tasks.llm_client import LLMClient, reply_cache
     from r_eval.tasks.seasons import environment_from
-    from r_eval.tasks.suggest import Suggested, suggest
-    from r_eval.tasks.templates import read_templates
+    from r_eval.tasks.suggest import suggest
+    from r_eval.tasks.templates import Template, read_templates
     from r_eval.tasks.templates.schema import as_yaml
 
     opened = open_environment(environment)
@@ -199,20 +199,20 @@ def suggest_templates(
     if not examples:
         raise UserError(f"no installed task has templates for {environment}: name a file with a few of them in --from")
 
-    async def draft() -> Suggested:
+    async def draft() -> tuple[list[Template], Counter[str]]:
         with Sandbox() as sandbox, reply_cache(out.stem) as stored:
             async with LLMClient(llm, stored, {"max_tokens": REPLY_TOKENS}) as client:
                 return await suggest(opened, examples, client, sandbox, count, seed)
 
-    found = asyncio.run(draft())
-    if not found.templates:
-        raise UserError(f"{llm} drafted no template that holds; dropped: {_counts(found.dropped)}")
+    templates, dropped = asyncio.run(draft())
+    if not templates:
+        raise UserError(f"{llm} drafted no template that holds; dropped: {_counts(dropped)}")
     out.parent.mkdir(parents=True, exist_ok=True)
     head = HEAD.format(llm=llm) + f"environment: {environment_from(environment, out.parent)}\ntemplates:\n"
-    out.write_text(head + as_yaml(found.templates), encoding="utf-8")
-    print_lines([f"{out}: {len(found.templates)} templates; dropped: {_counts(found.dropped)}"])
-    if len(found.templates) < count:
-        complain(f"{llm} drafted only {len(found.templates)} of the {count} templates")
+    out.write_text(head + as_yaml(templates), encoding="utf-8")
+    print_lines([f"{out}: {len(templates)} templates; dropped: {_counts(dropped)}"])
+    if len(templates) < count:
+        complain(f"{llm} drafted only {len(templates)} of the {count} templates")
 
 
 def _counts(dropped: Counter[str]) -> str:

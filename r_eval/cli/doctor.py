@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ import typer
 from r_eval import __version__
 from r_eval.cli.options import Json, print_json, print_lines
 from r_eval.errors import MissingExtra, UserError
-from r_eval.files import is_file, is_folder, user_path
+from r_eval.files import user_path
 from r_eval.grid import Grid
 from r_eval.isolation import describe
 from r_eval.llms.base import LLM, LLMError
@@ -119,11 +120,9 @@ async def _server(llm: LLM) -> Check:
         await llm.open()
     except MissingExtra as missing:
         return Check("missing", str(missing), missing.command)
-    except LLMError as error:
-        key = getattr(llm, "api_key_env", "")
-        return Check("wrong", str(error), f"export {key}=..." if error.cause == "key" and key else "")
-    except UserError as error:
-        return Check("wrong", str(error))
+    except (LLMError, UserError) as error:
+        key = getattr(llm, "api_key_env", "") if getattr(error, "cause", "") == "key" else ""
+        return Check("wrong", str(error), f"export {key}=..." if key else "")
     finally:
         await llm.close()
     return Check("ok", f"{llm.name} answers")
@@ -131,18 +130,15 @@ async def _server(llm: LLM) -> Check:
 
 def _local(llm: LLM, grid: Path) -> Check:
     """Whether a model that runs on this machine has what it needs."""
-    backend = llm.spec.partition("/")[0]
-    if backend in ("gguf", "hf"):
-        extra = {"gguf": "local", "hf": "hf"}[backend]
+    extra = {"gguf": "local", "hf": "hf"}.get(llm.spec.partition("/")[0])
+    if extra is not None:
         installed = _module(extra, f"{llm.name}: {EXTRAS[extra][0]} is not installed")
         if installed.status != "ok":
             return installed
     if llm.model in MODELS:
         return _embedded(llm.model, f"r-eval doctor {grid} --fetch")
-    if is_file(user_path(llm.model)) or is_folder(user_path(llm.model)):
-        return Check("ok", f"{llm.name}: its file is there")
-    if backend == "hf":
-        return Check("ok", f"{llm.name}: there is no such folder; the run will fetch it from the Hub")
+    if os.path.exists(user_path(llm.model)) or extra == "hf":  # noqa: PTH110  a name may be too long for a path
+        return Check("ok", f"{llm.name}: its files are there, or are fetched from the Hub by the run")
     return Check("missing", f"{llm.name}: there is no file {llm.model}")
 
 

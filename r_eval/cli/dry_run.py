@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
-from r_eval.cli.options import print_json, results_console
+from r_eval.cli.options import print_json, print_lines
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import INFRASTRUCTURE_FAILURES
@@ -43,16 +38,14 @@ def print_plan(grid: Grid, out: Path | None, as_json: bool, *, limit: int | None
         record = {"run": str(folder.path), "episodes": episodes, "recorded": recorded, "cells": cells, "terms": lines}
         print_json(record)
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("system", overflow="fold")
-    for name in ("cells", "episodes", "recorded"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = [("system", "cells", "episodes", "recorded")]
     for system, group in itertools.groupby(counts, key=lambda cell: cell.system):
         own = [counts[cell] for cell in group]
-        table.add_row(escape(system), str(len(own)), *(str(sum(column)) for column in zip(*own, strict=True)))
-    table.add_row("all", str(len(counts)), str(episodes), str(recorded), style="bold")
-    results_console().print(table)
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+        rows.append((system, str(len(own)), *(str(sum(column)) for column in zip(*own, strict=True))))
+    rows.append(("all", str(len(counts)), str(episodes), str(recorded)))
+    width = max(len(row[0]) for row in rows)
+    table = [f"{name:<{width}}" + "".join(f"{number:>10}" for number in numbers) for name, *numbers in rows]
+    print_lines([*table, "", *lines])
 
 
 def _recorded(folder: RunFolder, cell: PlannedCell, epochs: int) -> int:

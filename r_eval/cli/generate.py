@@ -23,7 +23,7 @@ from r_eval.records import Question
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.llm_client import LLMClient, reply_cache
 from r_eval.tasks.placeholders.world import is_world_file, read_world
-from r_eval.tasks.seasons import Refresher, Season, content_hash, environment_from, write_set
+from r_eval.tasks.seasons import Refresher, Season, environment_from, write_set
 from r_eval.tasks.templates import Generated, read_templates
 from r_eval.tasks.templates import generate as from_templates
 from r_eval.tasks.templates.schema import template_places
@@ -78,38 +78,58 @@ def generate(
     count = count or (len(refresher.questions) if refresher else maker.default_count)
     seed = seed if seed is not None else refresher.seed if refresher else 0
     with Sandbox() as sandbox, _errors_of(file):
-        made = asyncio.run(maker.make(sandbox, count + (len(refresher.earlier_questions) if refresher else 0), seed))
+        made = asyncio.run(maker.make(sandbox, count + (refresher.n_earlier if refresher else 0), seed))
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
-        dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
         if not questions:
-            raise UserError(f"no question is left; dropped: {dropped}")
-        summary = f"{_kinds(questions)}; dropped: {dropped}"
+            raise UserError(f"no question is left; dropped: {_counts(made.dropped)}")
+        summary = f"{_kinds(questions)}; dropped: {_counts(made.dropped)}"
         if paraphrase:
-            questions, note = asyncio.run(_reworded(questions, made, paraphrase, file.stem))
-            summary += note
-        folder = (private or out).parent
-        season = Season(
-            environment=environment_from(maker.name, folder),
-            environment_version=maker.opened.version,
-            seed=seed,
-            count=len(questions),
-            templates=content_hash(file),
-            file=os.path.relpath(file, folder),
-        )
+            questions, summary = asyncio.run(_reworded(questions, made, paraphrase, file.stem, summary))
+        season = _season(maker, file, (private or out).parent, seed, len(questions))
         if refresher is not None:
-            season = refresher.next_season(season, folder)
-            repeated = len(made.questions) - len(refresher.new(made.questions))
-            print_lines([f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}"])
-            print_lines(refresher.missing)
+            season = _next_season(refresher, season, (private or out).parent, made)
     write_set(questions, out, season, private, seed)
     print_lines([f"{out}: {summary}"])
-    if len(questions) < count:
-        complain(f"the records give only {len(questions)} of the {count} questions")
+    _name_what_is_missing(file, maker, made, len(questions), count)
+
+
+def _season(maker: _QuestionMaker, file: Path, folder: Path, seed: int, count: int) -> Season:
+    """The season of a question set that is written to a folder."""
+    return Season(
+        environment=environment_from(maker.name, folder),
+        environment_version=maker.opened.version,
+        seed=seed,
+        count=count,
+        file=os.path.relpath(file, folder),
+    )
+
+
+def _next_season(refresher: Refresher, season: Season, folder: Path, made: Generated) -> Season:
+    """The season that follows the earlier ones, with what was left out printed."""
+    season = refresher.next_season(season, folder)
+    repeated = len(made.questions) - len(refresher.new(made.questions))
+    print_lines([f"season {season.version}, seed {season.seed}", f"left out as asked before: {repeated}"])
+    print_lines(refresher.missing)
+    return season
+
+
+def _name_what_is_missing(file: Path, maker: _QuestionMaker, made: Generated, number: int, count: int) -> None:
+    """Complain of too few questions, and of templates without any.
+
+    Raises:
+        Exit: A template gave none.
+    """
+    if number < count:
+        complain(f"the records give only {number} of the {count} questions")
     fruitful = {question.meta.get("template") for question in made.questions}
     barren = [template for template in maker.templates if template not in fruitful]
     if barren and not len(made.questions) >= count < len(maker.templates):  # with few questions, some are not tried
         complain(f"no question from: {', '.join(barren)}. r-eval check {file} says why")
         raise typer.Exit(1)
+
+
+def _counts(reasons: Counter[str]) -> str:
+    return ", ".join(f"{number} {reason}" for reason, number in reasons.items() if number) or "none"
 
 
 class _QuestionMaker(NamedTuple):
@@ -196,15 +216,17 @@ def _errors_of(file: Path) -> Iterator[None]:
         raise UserError(f"{file}: the environment failed: {describe(error)}") from error
 
 
-async def _reworded(questions: Sequence[Question], made: Generated, llm: str, name: str) -> tuple[list[Question], str]:
-    """The questions as an LLM rewords them, and a note on those that stay as they were."""
+async def _reworded(
+    questions: Sequence[Question], made: Generated, llm: str, name: str, summary: str
+) -> tuple[list[Question], str]:
+    """The questions as an LLM rewords them, and the summary with a note on those that stay as they were."""
     from r_eval.tasks.paraphrase import paraphrase
 
     with reply_cache(name) as replies:
         async with LLMClient(llm, replies) as client:
             done = await paraphrase(questions, made.slot_values, client)
-    reasons = ", ".join(f"{number} {reason}" for reason, number in done.unchanged.items()) or "none"
-    return done.questions, f"; not reworded: {reasons}"
+    reasons = _counts(done.unchanged)
+    return done.questions, f"{summary}; not reworded: {reasons}"
 
 
 def _write_records(world: Path, count: int | None, seed: int | None, out: Path) -> None:

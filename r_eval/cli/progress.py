@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from r_eval.analysis.warnings import counted
 from r_eval.cli.options import harmless
 from r_eval.folder import Cell
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
-from r_eval.runner.named import NO_LLM
+from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import Plan
 from r_eval.runner.terms import terms
@@ -36,16 +36,11 @@ class ProgressObserver(RunObserver):
     def __init__(self, live: bool) -> None:
         self._live, self._printed = live, time.monotonic()
         self._console = Console(stderr=True, highlight=False)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[pace]}"),
-        )
-        self.bars = Progress(*columns, console=self._console, disable=not live)
+        pace = TextColumn("{task.fields[pace]}")
+        columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), pace)
+        self.bars = Progress(*columns, console=self._console, disable=not live, speed_estimate_period=600)
         self._ids: dict[str, TaskID] = {}
-        self._begun: dict[str, float] = {}
-        self._done, self._failed = collections.Counter[str](), collections.Counter[str]()
+        self._failed = collections.Counter[str]()
         self._delayed: list[str] = []
 
     def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
@@ -71,28 +66,24 @@ class ProgressObserver(RunObserver):
     def finished(self, episode: Episode) -> None:
         while self._delayed:
             self.note(self._delayed.pop(0))
-        llm, name, now = episode.llm, label(episode.llm), time.monotonic()
-        self._begun.setdefault(llm, now - episode.seconds.total)
-        self._done[llm] += 1
+        llm = episode.llm
         self._failed[llm] += episode.outcome.kind in INFRASTRUCTURE_FAILURES
-        self.bars.update(self._ids[llm], advance=1, description=escape(name))
+        self.bars.update(self._ids[llm], advance=1, description=escape(label(llm)))
         task = self.bars.tasks[self._ids[llm]]
-        self.bars.update(task.id, pace=self._pace(llm, task, now))
-        if not self._live and (task.finished or now - self._printed >= PLAIN_SECONDS):
-            self._printed = now
-            self.note(f"{name}: {task.completed:.0f} of {task.total:.0f}, {task.fields['pace']}")
-
-    def _pace(self, llm: str, task: Task, now: float) -> str:
-        """How many episodes of an LLM failed, their rate in this session, and the time left."""
-        seconds = max(now - self._begun[llm], 1e-9) / self._done[llm]
         facts = [f"{self._failed[llm]} failed"] if self._failed[llm] else []
-        rate = f"{number(60 / seconds)} episodes/min", f"{duration(seconds * (task.remaining or 0))} left"
-        return ", ".join([*facts, *(["done"] if task.finished else rate)])
+        if task.finished:
+            facts.append("done")
+        elif task.speed and task.time_remaining is not None:
+            facts += [f"{60 * task.speed:.3g} episodes/min", f"{duration(task.time_remaining)} left"]
+        self.bars.update(task.id, pace=", ".join(facts))
+        if not self._live and (task.finished or time.monotonic() - self._printed >= PLAIN_SECONDS):
+            self._printed = time.monotonic()
+            self.note(f"{label(llm)}: {task.completed:.0f} of {task.total:.0f}, {task.fields['pace']}")
 
     def failed(self, llm: str, why: str) -> None:
         # before the first episode it is not known whether any LLM can be used; if none can, an error says why
         self._delayed.append(f"r-eval: {why}")
-        if self._done:
+        if self._failed:
             self.note(self._delayed.pop())
 
     def on_budget(self, why: str) -> None:
@@ -123,11 +114,6 @@ def make_observer(quiet: bool) -> Iterator[RunObserver]:
 def label(llm: str) -> str:
     """The name of an LLM as it is printed."""
     return "(no LLM)" if llm == NO_LLM else llm
-
-
-def number(value: float) -> str:
-    """A number with as many digits as are worth reading."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 1 else f"{value:.2g}"
 
 
 def duration(seconds: float) -> str:

@@ -56,7 +56,6 @@ def run(
         str, typer.Option("--engine", metavar="local|ray", help="local: this process; ray: a Ray cluster.")
     ] = "local",
     fresh: Annotated[bool, typer.Option("--fresh", help="Move an old run in the folder aside and start over.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", hidden=True, help="The default.")] = False,
     cache: Cache = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would run and what it may cost; run nothing.")
@@ -69,8 +68,6 @@ def run(
     Running again with the same folder resumes the run: recorded episodes are kept. Without a grid file, --workflow,
     --llm and --task define a grid named flags-<hash>.
     """
-    if fresh and resume:
-        raise UserError("--fresh starts over and --resume goes on with what is there: give one of them")
     flags = dict(zip(FLAGS, (workflow, llm, task, samples), strict=True))
     loaded = read_grid(grid, {key: value for key, value in flags.items() if value})
     if dry_run:

@@ -134,7 +134,7 @@ def _print_episode(folder: RunFolder, cells: Sequence[Cell], start: str, prompt:
 
 
 def transcript(episode: Episode, score: Mapping[str, Any] | None, with_messages: bool = False) -> Iterator[str]:
-    """The whole episode, in lines: head, steps, outcome, evidence.
+    """The whole episode, in lines: head, steps, outcome.
 
     Args:
         score: Its score record, where there is one.
@@ -193,7 +193,7 @@ def _indented(body: str) -> list[str]:
 
 
 def _outcome(episode: Episode, score: Mapping[str, Any] | None) -> Iterator[str]:
-    """How the episode ended, its score and why, where its evidence is, and what it used."""
+    """How the episode ended, its score and why, and what it used."""
     from r_eval.analysis.causes import CAUSES
 
     outcome, usage, seconds = episode.outcome, episode.usage, episode.seconds
@@ -206,28 +206,9 @@ def _outcome(episode: Episode, score: Mapping[str, Any] | None) -> Iterator[str]
         yield f"{value}, response type {kind} ({NAMES.get(kind, kind)}){undecided}"
         if why := score.get("cause"):
             yield f"cause: {CAUSES.get(why, why)} ({why})"
-    for text, steps in _evidence(episode).items():
-        where = f"in step {', '.join(map(str, steps))}" if steps else "in no observation"
-        yield f"evidence {where}: {text}"
     cost = "" if usage.cost is None else f"{usage.cost:.4g} USD, "
     yield (
         f"{usage.calls} LLM calls, {usage.prompt_tokens:,} prompt tokens ({usage.cached_tokens:,} cached), "
         f"{usage.completion_tokens:,} completion tokens, {cost}"
         f"{seconds.total:.2f} s ({seconds.llm:.2f} s in the LLM)"
     )
-
-
-def _evidence(episode: Episode) -> dict[str, list[int]]:
-    """The evidence, or else the golds, and the steps whose observations hold it, by the rule of the response types."""
-    from r_eval.analysis.metrics.literals import gold_values
-    from r_eval.analysis.response_types import Observed, evidence_text
-
-    wanted = episode.evidence or [value for gold in episode.golds for value in gold_values(gold)]
-    found: dict[str, list[int]] = {text: [] for text in wanted}
-    for number, step in enumerate(episode.steps, 1):
-        if text := evidence_text(step):
-            observed = Observed([text])
-            for one, steps in found.items():
-                if observed.holds(one) if episode.evidence else observed.holds_gold(one):
-                    steps.append(number)
-    return found

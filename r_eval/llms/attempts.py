@@ -1,9 +1,7 @@
 """Attempts at an LLM: which failures are tried again, after which wait, and when to stop trying.
 
-Connection errors, timeouts, 429 and 5xx are tried again with growing waits, bounded in number and in time. A server
-that has failed many times in a row over some time counts as dead: attempts fail at once from then on, but for one now
-and then that finds out whether it is back, so that a run does not wait out the retries of every episode that is left.
-What an LLM does not take is learnt from its refusal, and a request that was sent before the lesson is sent again.
+Connection errors, timeouts, 429 and 5xx are tried again with growing waits, bounded in number and in time. What an LLM
+does not take is learnt from its refusal, and a request that was sent before that is sent again.
 """
 
 from __future__ import annotations
@@ -33,15 +31,15 @@ INSTEAD: Mapping[str, str] = {
     "max_tokens": "max_tokens is called max_completion_tokens",
     "extra": "keys of its own earlier replies are not sent back",
 }
-"""What is done about a refusal, where it is more than leaving a parameter out."""
+"""What is done about a refusal, if it is more than leaving a parameter out."""
 
 
 class Unreachable(LLMError):
-    """Nothing answers at the address at all."""
+    """No server answers at the address."""
 
 
 class ServerDown(LLMError):
-    """No server is asked for now: it has failed for so long, or the LLM is not open."""
+    """Another attempt is not worth making: the server has failed for a long time, or the LLM is not open."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -61,7 +59,7 @@ class Effort:
 
 
 class Persistent:
-    """What LLMs do that may fail or refuse a part of a request; a class names it before `LLM`.
+    """A mixin, named before `LLM`, for LLMs that may fail or refuse a part of a request.
 
     Attributes:
         refused: What a body that is built now leaves out.
@@ -79,7 +77,8 @@ class Persistent:
         """Answer a request.
 
         Args:
-            attempts: How many may fail, `ATTEMPTS` by default. A number means that a server must be there by now.
+            attempts: How many may fail, `ATTEMPTS` by default. With a number, a server that is not there is not waited
+                for.
 
         Raises:
             LLMError: There is no reply, after all attempts.
@@ -91,7 +90,7 @@ class Persistent:
             try:
                 reply = await self._retried(functools.partial(self._attempt, sent, refused, effort), effort, attempts)
             except LLMError as error:
-                if error.cause == "tool_call":  # its server could not read it: the model's own turn, to be told so
+                if error.cause == "tool_call":  # its server could not read it: the model's own turn
                     calls = (ToolCall("", "", {}, UNREADABLE),) if sent.tools else ()
                     reply = Reply(error.text, calls, "tool_calls" if calls else "stop", estimated=True)
                 elif error.cause == "parameter" and self._learn_from(error, sent, refused):
@@ -107,9 +106,7 @@ class Persistent:
             if without_extra:
                 self.learn("extra", "it refuses what came with its own replies")
             used = tokens.estimate(sent, reply) if reply.estimated else reply.tokens
-            return dataclasses.replace(
-                reply, tokens=used, retries=effort.retries, queue=effort.queue, retry=effort.retry
-            )
+            return dataclasses.replace(reply, tokens=used, **dataclasses.asdict(effort))
 
     async def _retried(self, attempt: Callable[[], Awaitable[Reply]], effort: Effort, attempts: int | None) -> Reply:
         """The reply of the first attempt that succeeds."""
@@ -126,7 +123,7 @@ class Persistent:
             wait = _wait(error, 1)
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_after_delay
 
-        await effort.sleep(wait)  # outside of the policy, which most calls do not need
+        await effort.sleep(wait)  # outside of the policy, which takes time and which most calls do not need
         policy = AsyncRetrying(
             stop=stop_after_attempt((attempts or ATTEMPTS) - 1) | stop_after_delay(MAX_SECONDS),
             retry=retry_if_exception(may_pass),
@@ -142,10 +139,10 @@ class Persistent:
 
     def _body(self, sent: Request, refused: Refused) -> dict[str, Any]:
         """The body of a request, without what is refused."""
-        return chat_body(self, sent, refused)  # type: ignore[arg-type]  # beside an LLM
+        return chat_body(self, sent, refused)  # type: ignore[arg-type]  # a subclass is an LLM
 
     def _matters(self, what: str, sent: Request, refused: Refused) -> bool:
-        """Whether a body without one thing more would be another one."""
+        """Whether a body without one thing more would be different."""
         return self._body(sent, refused) != self._body(sent, refused.without(what))
 
     def _learn_from(self, error: LLMError, sent: Request, refused: Refused) -> bool:
@@ -170,30 +167,3 @@ def _wait(error: BaseException | None, failed: int) -> float:
     """Seconds before the next attempt: what the server asked for, else 0.5, 1, 2, ... by how many have failed."""
     wait = error.wait if isinstance(error, LLMError) else None
     return min(LONGEST_WAIT, wait if wait is not None else 0.5 * 2.0 ** (failed - 1))
-
-
-class CircuitBreaker:
-    """Counts one server's failures in a row."""
-
-    FAILURES = 8
-    SECONDS = 30.0
-    BETWEEN_PROBES = 30.0
-
-    def __init__(self) -> None:
-        self._failures = 0
-        self._since = self._next_probe = 0.0
-
-    def check(self, address: str) -> None:
-        """See that an attempt may be made now, or raise `ServerDown`."""
-        now = time.monotonic()
-        if self._failures < self.FAILURES or now - self._since < self.SECONDS:
-            return
-        if now < self._next_probe:
-            raise ServerDown("connection", f"{address} has been down for {now - self._since:.0f} s")
-        self._next_probe = now + self.BETWEEN_PROBES
-
-    def count(self, is_sound: bool) -> None:
-        """Take note of an attempt: whether the server gave a sound answer, be it a refusal."""
-        if not is_sound and not self._failures:
-            self._since = time.monotonic()
-        self._failures = 0 if is_sound else self._failures + 1

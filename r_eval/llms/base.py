@@ -163,6 +163,9 @@ class LLMError(Exception):
         super().__init__(message)
         self.cause, self.wait, self.parameter = cause, wait, parameter
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.cause, str(self)), self.__dict__
+
     @property
     def outcome(self) -> OutcomeKind:
         """The outcome of an episode that ends with this error."""

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from r_eval.llms.base import ToolCall, ToolSpec
-from r_eval.llms.json_text import FENCE, Budget, JSONTextError, first_object, json_values, plain_data
+from r_eval.llms.json_text import CLOSING, FENCE, Budget, JSONTextError, extent, first_object, json_values, plain_data
 
 MAX_TEXT, MAX_CALLS = 20_000, 64
 """Characters of a reply in which calls are looked for, and calls that are read."""
@@ -28,10 +28,6 @@ PARAMETER = re.compile(
     rf"[\r\n]*+(?P<value>.*?)(?:</{PREFIXED}(?:parameter|arg_value)>|(?=<{PREFIXED}parameter[=\s]|<arg_key>)|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-NESTING = {
-    opening: re.compile(rf"(?<=[(\[{{=:,\s])(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+')|[{pair}]", re.DOTALL)
-    for opening, pair in (("[", r"\[\]"), ("(", "()"))
-}
 PAIR = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*(.*)", re.DOTALL)
 VALUE = re.compile(r"[\"'{\[(=“‘]|\A(?:[Tt]rue|[Ff]alse|None|null)\Z")
 """What tells a value in Python's notation from bare text."""
@@ -49,8 +45,7 @@ class ArgumentReader:
     """
 
     def __init__(self, tools: Mapping[str, ToolSpec], cut: bool = False) -> None:
-        self.tools, self.cut = tools, cut
-        self.budget, self.scan = Budget(), MAX_TEXT
+        self.tools, self.cut, self.budget = tools, cut, Budget()
 
     def parameters(self, name: str) -> dict[str, Any]:
         """The schemas of a tool's parameters."""
@@ -92,9 +87,9 @@ class ArgumentReader:
         return self.call(name, found.value, found.is_closed)
 
     def bracketed(self, name: str, text: str, start: int) -> tuple[ToolCall, int, bool]:
-        """The call whose opening bracket stands before `start`, where it ends, and whether all of it is plain data."""
-        self.scan -= 200
-        inside, end, is_closed = self._inside(text, start, text[start - 1])
+        """The call whose opening bracket is before `start`, where it ends, and whether all of it is plain data."""
+        self.budget.pieces -= 25
+        inside, end, is_closed = self._inside(text, start)
         plain = inside.strip()
         if not is_closed and (not plain or plain[-1] in "=:,"):
             return self.call(name, None), end, False
@@ -153,22 +148,17 @@ class ArgumentReader:
         is_text = isinstance(value, int | float) and "string" in _kinds(self.parameters(name).get(key))
         return ast.get_source_segment(source, node) if is_text else value
 
-    def _inside(self, text: str, start: int, opening: str) -> tuple[str, int, bool]:
-        """The text up to the bracket that closes a call, where the call ends, and whether there is such a bracket.
+    def _inside(self, text: str, start: int) -> tuple[str, int, bool]:
+        """The text in the bracket before `start`, where the call ends, and whether the bracket closes.
 
-        It is looked for on the first line, then on the others; where there is none, the first line is all.
+        The closing bracket is on the first line, or else on another; without one, the first line is all.
         """
         line = start + len(text[start:].partition("\n")[0])
         for stop in (line, len(text)):
-            depth = 1
-            for match in NESTING[opening].finditer(text, start, stop):
-                self.scan -= 4
-                depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
-                if depth == 0:
-                    return text[start : match.start()], match.end(), True
-                if self.scan < 0:
-                    break
-        last = text.rfind("]" if opening == "[" else ")", start, line)
+            end, is_closed = extent(text, start - 1, self.budget, stop)
+            if is_closed:
+                return text[start : end - 1], end, True
+        last = text.rfind(CLOSING[text[start - 1]], start, line)
         return (text[start:last], last + 1, True) if last >= 0 else (text[start:line], line, False)
 
     def _tagged(self, name: str, text: str) -> dict[str, Any]:

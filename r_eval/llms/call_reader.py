@@ -166,7 +166,7 @@ class CallReader(ArgumentReader):
         """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
         lines = list(islice(ACTION.finditer(text), MAX_CALLS))
         for match, after in zip_longest(lines, lines[1:]):
-            if self.scan < 0:
+            if self.budget.pieces < 0:
                 return
             before, name = _before(text, match.start()), self.spell(match["name"].rstrip("."))
             begin, end = match.start() - len(DECORATION.findall(before)[0]), after.start() if after else len(text)
@@ -195,7 +195,11 @@ class CallReader(ArgumentReader):
         position = 0
         for match in BRACKET.finditer(text):
             name = self.spell(match["name"])
-            if match.start() < position or not (name in self.tools or (marked and not position)) or self.scan < 0:
+            if (
+                match.start() < position
+                or not (name in self.tools or (marked and not position))
+                or self.budget.pieces < 0
+            ):
                 continue
             call, end, is_data = self.bracketed(name, text, match.end())
             if is_data if marked else self._is_made(text, match, end, call, is_data):

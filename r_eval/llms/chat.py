@@ -1,7 +1,7 @@
 """The chat-completions body of a request, and what a server refuses of it.
 
 The format is OpenAI's, as llama.cpp, vLLM, Ollama and gateways speak it. What a server does not take is learnt once
-and left out of every later body; a body that was built before the lesson is told apart by its snapshot.
+and left out of every later body; `Refused` is the snapshot that a body was built with.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def offered(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 
 
 def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """A conversation whose system messages stand at the beginning of the next message of the user."""
+    """A conversation whose system messages begin the next message of the user."""
     folded: list[Message] = []
     waiting: list[str] = []
     for message in messages:
@@ -92,8 +92,7 @@ def _message(message: Message, refused: Refused) -> dict[str, Any]:
         return entry
     if message.reasoning and refused.reasoning and refused.reasoning not in refused.names:
         entry[refused.reasoning] = message.reasoning
-    if message.extra and "extra" not in refused.names:
-        entry |= {key: value for key, value in message.extra.items() if key not in refused.names and key not in entry}
+    _add_unknown(entry, message.extra, refused)
     if message.tool_calls:
         entry["tool_calls"] = [_call(call, refused) for call in message.tool_calls]
     return entry
@@ -102,10 +101,13 @@ def _message(message: Message, refused: Refused) -> dict[str, Any]:
 def _call(call: ToolCall, refused: Refused) -> dict[str, Any]:
     function: dict[str, Any] = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
     entry: dict[str, Any] = {"id": call.id, "type": "function", "function": function}
-    if call.extra and "extra" not in refused.names:
-        kept = {key: value for key, value in call.extra.items() if key not in refused.names}
-        inner = kept.pop("function", None)
-        entry |= {key: value for key, value in kept.items() if key not in entry}
-        if isinstance(inner, dict):
-            function |= {key: value for key, value in inner.items() if key not in (*refused.names, *function)}
+    if call.extra:
+        _add_unknown(entry, call.extra, refused)
+        _add_unknown(function, call.extra.get("function"), refused)
     return entry
+
+
+def _add_unknown(entry: dict[str, Any], extra: Any, refused: Refused) -> None:
+    """Add the keys that came with a reply, except what the entry has or the server refuses."""
+    if isinstance(extra, dict) and "extra" not in refused.names:
+        entry |= {key: value for key, value in extra.items() if key not in refused.names and key not in entry}

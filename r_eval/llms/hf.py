@@ -1,61 +1,46 @@
 """`hf/<Hub id or folder>`: a chat or base model run in this process by transformers.
 
-Greedy requests that wait at the same time are generated together, each with its own stop texts and length. In single
-precision a reply does not depend on its batch; in half precision padding can change a token here and there. Sampled
-requests (`temperature` above 0) are generated one by one, so that a seed gives the same reply again.
+Greedy requests that wait at the same time are generated as one batch, each with its own stop texts and length. Sampled
+requests are generated one by one, so that a seed reproduces its reply.
 """
 
 from __future__ import annotations
 
 import asyncio
-import collections
 import dataclasses
 import json
 import logging
 import os
+import queue
 import time
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.files import is_folder, user_path
-from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request, ToolSpec
+from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import chat_body, fold_system
 from r_eval.llms.failures import one_line
 from r_eval.llms.model_files import MODELS, find_gguf, model_fingerprint
 from r_eval.llms.reply import encode_body
 from r_eval.records import Tokens
 
-if TYPE_CHECKING:
-    import torch
-
 logger = logging.getLogger("r_eval")
-
-BATCH_WAIT = 0.01
-"""Seconds that a batch with room waits for one more request, for as long as more come."""
-HUB_FILES = ["*.json", "*.jinja", "*.model", "*.safetensors", "*.tiktoken", "*.txt"]
-"""What is fetched of a model: no weights that would have to be unpickled."""
-DEFAULT_CONTEXT = 4096  # for a model that names no length
-PROBE = ToolSpec("probe_of_the_template", "", {"type": "object", "properties": {}})
+BATCH_WAIT = 0.01  # seconds that a batch waits for further requests
+TAIL = 48  # last tokens of a reply in which stop texts are looked for while it is generated
+PROBE = Request((Message("system", "probe of the chat template"), Message("user", "Hello")))
 
 
-@dataclasses.dataclass(slots=True)
-class Job:
-    """A request that waits for its batch: its tokens, the number of those that its reply may have, and that reply."""
+class Job(NamedTuple):
+    """A request in the queue: its tokens, the number of tokens that its reply may have, when it came, its reply."""
 
     request: Request
-    ids: list[int] = dataclasses.field(default_factory=list)
-    length: int = 0
-    created: float = dataclasses.field(default_factory=time.monotonic)
-    reply: Future[Reply] = dataclasses.field(default_factory=Future)
-
-    def cut(self, text: str) -> str:
-        """A text up to the first stop text."""
-        found = (text.find(stop) for stop in self.request.stop if stop)
-        return text[: min((at for at in found if at >= 0), default=len(text))]
+    ids: list[int]
+    length: int
+    created: float
+    reply: Future[Reply]
 
 
 class HF(LLM):
@@ -66,16 +51,13 @@ class HF(LLM):
 
         Attributes:
             context: Tokens that one request may hold, prompt and reply; at most what the model was made for.
-            dtype: "auto" is half precision where there is a GPU.
-            device: "auto" spreads the model over all devices (accelerate's device_map); else one of torch's.
+            dtype: "auto" is the type of the model's file.
         """
 
         context: int | None = Field(None, ge=1)
         dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-        device: str = "auto"
 
-    CONNECTIONS = 8
-    """Requests generated together."""
+    CONNECTIONS = 8  # requests per batch
     is_local = True
     settings: Settings
 
@@ -84,207 +66,134 @@ class HF(LLM):
         self._fingerprint = model_fingerprint(model)
         self._model: Any = None
         self._tokenizer: Any = None
-        self._waiting: collections.deque[Job] = collections.deque()
+        self._queue: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._thread: ThreadPoolExecutor | None = None
         self._takes_system = True
 
     def identity(self) -> dict[str, Any]:
-        settings = {"context": self.settings.context, "dtype": self.settings.dtype}
+        settings = self.settings.model_dump(include={"context", "dtype"})
         return {**super().identity(), **settings, "files": self._fingerprint}
 
-    def fetch(self) -> None:
-        """Fetch the embedded model's file, or a model of the Hub."""
-        self._source()
-
-    def _source(self) -> tuple[str, str | None]:
-        """The model's folder, and the name of the GGUF file in it if it is one; fetched if it is not here."""
-        path = user_path(self.model)
-        if self.model in MODELS or path.suffix == ".gguf":
-            path = find_gguf(self.name, self.model).resolve()
-            return str(path.parent), path.name
-        if is_folder(path):
-            return str(path), None
-        try:
-            from huggingface_hub import snapshot_download
-
-            return snapshot_download(self.model, allow_patterns=HUB_FILES), None
-        except Exception as error:  # noqa: BLE001  the Hub's client fails in many ways
-            raise self._failure(error, f"there is no folder {path}, and nothing of that name on the Hub") from None
-
-    def _failure(self, error: Exception, problem: str) -> UserError:
-        if isinstance(error, ImportError):
-            return MissingExtra("torch, transformers and accelerate", "hf", f"The LLM {self.name}")
-        return UserError(f"LLM '{self.name}': {problem} ({one_line(f'{type(error).__name__}: {error}')})")
-
     async def open(self) -> None:
-        """Load the model, and learn from its chat template what it takes."""
-        if self._model is not None:
-            return
-        self._model, self._tokenizer = await asyncio.to_thread(self._load)
-        self._thread = ThreadPoolExecutor(1, "r-eval-hf")
-        ends = self._model.generation_config.eos_token_id
-        ends = self._tokenizer.eos_token_id if ends is None else ends
+        """Load the model, and find out what its chat template supports."""
+        model, tokenizer = await asyncio.to_thread(self._load)
+        self._model, self._tokenizer, self._thread = model, tokenizer, ThreadPoolExecutor(1, "r-eval-hf")
+        ends = model.generation_config.eos_token_id or tokenizer.eos_token_id
         self._ends = set(ends if isinstance(ends, list) else [ends]) - {None}
         self._padding: int = min(self._ends, default=0)
-        limit = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
-        self._context: int = min(filter(None, (self.settings.context, limit)), default=DEFAULT_CONTEXT)
-        self.chat = bool(self._tokenizer.chat_template)
-        self.native_tools = self._shows_probe(Request((Message("user", "Hello"),), tools=(PROBE,)))
-        self._takes_system = self._shows_probe(Request((Message("system", PROBE.name), Message("user", "Hello"))))
+        settings = {"eos_token_id": list(self._ends) or None, "pad_token_id": self._padding}
+        if self.temperature > 0:
+            settings |= {"do_sample": True, "temperature": self.temperature, "top_k": 0, "top_p": 1.0}
+        model.generation_config = type(model.generation_config)(**settings)  # without the model's own sampling
+        limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self._context: int = min(filter(None, (self.settings.context, limit)), default=4096)
+        self.chat, self.native_tools = bool(tokenizer.chat_template), "tools" in str(tokenizer.chat_template)
+        try:
+            self._takes_system = PROBE.messages[0].content in tokenizer.decode(self._encode(PROBE))
+        except LLMError:
+            self._takes_system = False
         if self.chat and not self._takes_system:
-            self.adaptations["system"] = "the chat template shows no system message; its text begins a user's turn"
+            self.adaptations["system"] = "system messages begin the user's, as the chat template wants it"
             logger.warning("%s: %s", self.name, self.adaptations["system"])
 
     async def close(self) -> None:
-        self._model, thread, self._thread = None, self._thread, None  # which ends the batch under way
+        self._model, thread, self._thread = None, self._thread, None  # which ends the batch in progress
         if thread is not None:
             await asyncio.to_thread(thread.shutdown)
 
     def _load(self) -> tuple[Any, Any]:
-        """The model and its tokenizer."""
-        # OpenMP reads this once: threads that spin while they wait are slow on a busy machine.
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-        source, file = self._source()
-        dtype, device = self.settings.dtype, self.settings.device
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads are slow on a busy machine
+        is_gguf = self.model in MODELS or self.model.endswith(".gguf")
+        path = find_gguf(self.name, self.model) if is_gguf else user_path(self.model)
+        options: dict[str, Any] = {"gguf_file": path.name} if is_gguf else {}
+        source = str(path.parent if is_gguf else path if is_folder(path) else self.model)
         try:
-            import torch
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-            from transformers.utils import logging as advice
+            import transformers
 
-            advice.set_verbosity_error()
-            advice.disable_progress_bar()
-            if dtype == "auto":
-                dtype = "bfloat16" if torch.cuda.is_available() and device != "cpu" else "float32"
-            tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=file)
-            model = AutoModelForCausalLM.from_pretrained(source, gguf_file=file, dtype=dtype, device_map=device)
+            transformers.utils.logging.set_verbosity_error()
+            transformers.utils.logging.disable_progress_bar()
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
+            options |= {"dtype": self.settings.dtype, "device_map": "auto", "use_safetensors": True}  # no pickles
+            model = transformers.AutoModelForCausalLM.from_pretrained(source, **options)
             return model.eval(), tokenizer
+        except ImportError:
+            raise MissingExtra("torch, transformers and accelerate", "hf", f"The LLM {self.name}") from None
         except Exception as error:  # noqa: BLE001  each part of a damaged file fails in its own way
-            where = f"{source}/{file}" if file else source
-            raise self._failure(error, f"{where} cannot be loaded, is it damaged?") from None
+            problem = one_line(f"{type(error).__name__}: {error}")
+            raise UserError(f"LLM '{self.name}': {path} cannot be loaded, is it damaged? ({problem})") from None
 
     async def generate(self, request: Request) -> Reply:
-        if self._model is None or self._thread is None:
+        ids = await asyncio.to_thread(self._encode, request) if self._thread else []
+        if self._thread is None:
             raise LLMError("connection", f"{self.name} is not open")
-        job = Job(request)
-        self._waiting.append(job)
+        if (space := self._context - len(ids)) < 1:
+            raise LLMError("context", f"{self.name}: {len(ids)} tokens are too many for a context of {self._context}")
+        request = dataclasses.replace(request, stop=tuple(filter(None, request.stop)))
+        job = Job(request, ids, min(request.max_tokens or self.max_tokens, space), time.monotonic(), Future())
+        self._queue.put(job)
         self._thread.submit(self._next_batch, self._model)
         return await asyncio.wrap_future(job.reply)
 
-    # In the thread
-
     def _next_batch(self, model: Any) -> None:
-        """Generate what waits; called once per request, most of which an earlier call has answered."""
-        limit, size = 1 if self.temperature > 0 else self.connections, 0
-        while size < len(self._waiting) < limit:
-            size = len(self._waiting)
+        # Called once per request, most of which an earlier call has answered.
+        limit = 1 if self.temperature > 0 else self.connections
+        if limit > 1 and not self._queue.empty():
             time.sleep(BATCH_WAIT)
-        jobs = [self._waiting.popleft() for _ in range(min(len(self._waiting), limit))]
-        jobs = [job for job in jobs if job.reply.set_running_or_notify_cancel() and self._prepare(job)]
-        begun = time.monotonic()
+        batch = (self._queue.get() for _ in range(min(self._queue.qsize(), limit)))
+        jobs = [job for job in batch if job.reply.set_running_or_notify_cancel()]
+        started = time.monotonic()
         try:
             for job, reply in zip(jobs, self._replies(model, jobs) if jobs else (), strict=True):
-                job.reply.set_result(dataclasses.replace(reply, queue=begun - job.created))
+                job.reply.set_result(dataclasses.replace(reply, queue=started - job.created))
         except Exception as error:  # noqa: BLE001  whatever breaks a batch is the outcome of its requests
-            cause = "server" if self._model is model else "connection"
+            problem = f"{self.name}: {one_line(f'{type(error).__name__}: {error}')}"
             for job in jobs:
-                problem = one_line(f"{type(error).__name__}: {error}")
-                job.reply.set_exception(LLMError(cause, f"{self.name}: {problem}"))
-
-    def _prepare(self, job: Job) -> bool:
-        """Turn a request into tokens; False where that cannot be, and the error is its outcome."""
-        try:
-            job.ids = self._encode(job.request) or [self._padding]
-            job.length = min(job.request.max_tokens or self.max_tokens, self._context - len(job.ids))
-            if job.length < 1:
-                problem = f"the request has {len(job.ids)} tokens, too many for a context of {self._context}"
-                raise LLMError("context", f"{self.name}: {problem}")
-        except Exception as error:  # noqa: BLE001  a tokenizer that fails must not leave the request waiting
-            failure = error if isinstance(error, LLMError) else LLMError("request", f"{self.name}: {error}")
-            job.reply.set_exception(failure)
-            return False
-        return True
-
-    def _shows_probe(self, request: Request) -> bool:
-        """Whether the chat template shows the probe in a request to the model."""
-        try:
-            return self.chat and PROBE.name in self._tokenizer.decode(self._encode(request))
-        except LLMError:
-            return False
+                job.reply.set_exception(LLMError("server" if self._model is model else "connection", problem))
 
     def _encode(self, request: Request) -> list[int]:
         if not self.chat:
             ids = list(self._tokenizer("\n".join(message.content for message in request.messages))["input_ids"])
-            return ids[:-1] if ids[1:] and ids[-1] in self._ends else ids  # some tokenizers append an end
-        messages = request.messages if self._takes_system else fold_system(request.messages)
-        refusal: Exception | None = None
-        for attempt in (messages, _merged(messages)):
-            body = json.loads(encode_body(chat_body(self, dataclasses.replace(request, messages=attempt))))
-            for call in (call["function"] for message in body["messages"] for call in message.get("tool_calls", ())):
-                call["arguments"] = json.loads(call["arguments"])  # templates want data, not text
-            options = {"tools": body.get("tools"), "add_generation_prompt": True, "return_dict": False}
-            try:
-                return list(self._tokenizer.apply_chat_template(body["messages"], **options))
-            except Exception as error:  # noqa: BLE001  a template may raise anything
-                refusal = refusal or error
-        raise LLMError("request", f"{self.name}: its chat template refuses the request: {refusal}")
+            return (ids[:-1] if ids[1:] and ids[-1] in self._ends else ids) or [self._padding]  # an end may be appended
+        if not self._takes_system:
+            request = dataclasses.replace(request, messages=fold_system(request.messages))
+        body = json.loads(encode_body(chat_body(self, request)))
+        for call in (call["function"] for message in body["messages"] for call in message.get("tool_calls", ())):
+            call["arguments"] = json.loads(call["arguments"])  # templates want data, not text
+        options = {"tools": body.get("tools"), "add_generation_prompt": True, "return_dict": False}
+        try:
+            return list(self._tokenizer.apply_chat_template(body["messages"], **options))
+        except Exception as error:  # noqa: BLE001  a template may raise anything
+            raise LLMError("request", f"{self.name}: its chat template rejects the request: {error}") from None
 
-    def _replies(self, model: Any, jobs: Sequence[Job]) -> list[Reply]:
-        """The replies to a batch: rows are padded on the left, each goes on to its end, its stop text or its length.
-
-        Raises:
-            RuntimeError: The LLM was closed meanwhile.
-        """
+    def _replies(self, model: Any, jobs: list[Job]) -> list[Reply]:
+        """The replies to a batch, whose rows are padded on the left."""
         import torch
-        from transformers import GenerationConfig
 
         start = max(len(job.ids) for job in jobs)
         ids = torch.tensor([[self._padding] * (start - len(job.ids)) + job.ids for job in jobs], device=model.device)
-        mask = torch.tensor([[0] * (start - len(job.ids)) + [1] * len(job.ids) for job in jobs], device=model.device)
-        # A token has at least a byte, so this many hold any stop text; a few more complete its first character.
-        tail = 4 + max((len(stop.encode("utf-8", "replace")) for job in jobs for stop in job.request.stop), default=0)
+        mask = torch.tensor([[i >= start - len(job.ids) for i in range(start)] for job in jobs], device=model.device)
 
-        def ended(seen: torch.Tensor, scores: object, **_: object) -> torch.Tensor:
+        def has_stop(rows: torch.Tensor, scores: object, **_: object) -> torch.Tensor:
             if self._model is not model:
                 raise RuntimeError("the model was closed")
-            made = int(seen.shape[1]) - start
-            texts = map(self._text, jobs, seen[:, max(start, start + made - tail) :].tolist())
-            ends = [made >= job.length or job.cut(text) != text for job, text in zip(jobs, texts, strict=True)]
-            return torch.tensor(ends, device=seen.device)
+            texts = map(self._text, jobs, rows[:, max(start, rows.shape[1] - TAIL) :].tolist())
+            ends = [any(stop in text for stop in job.request.stop) for job, text in zip(jobs, texts, strict=True)]
+            return torch.tensor(ends, device=rows.device)
 
-        settings: dict[str, Any] = {"do_sample": False}
-        if self.temperature > 0:
-            seed = jobs[0].request.seed
-            torch.manual_seed(time.time_ns() if seed is None else seed)
-            settings = {"do_sample": True, "temperature": self.temperature, "top_k": 0, "top_p": 1.0}
-        settings |= {"max_new_tokens": max(job.length for job in jobs), "pad_token_id": self._padding}
-        # Only ours: not the sampling settings that came with the model.
-        model.generation_config = GenerationConfig(eos_token_id=list(self._ends) or None, **settings)
-        with torch.inference_mode():
-            rows = model.generate(input_ids=ids, attention_mask=mask, stopping_criteria=[ended])
+        torch.manual_seed(time.time_ns() if jobs[0].request.seed is None else jobs[0].request.seed)
+        length = max(job.length for job in jobs)
+        rows = model.generate(ids, attention_mask=mask, stopping_criteria=[has_stop], max_new_tokens=length)
         return list(map(self._reply, jobs, rows[:, start:].tolist()))
 
     def _reply(self, job: Job, row: list[int]) -> Reply:
         row = row[: job.length]
-        end = next((i for i, token in enumerate(row) if token in self._ends), None)  # or padding after a stop text
+        end = next((i for i, token in enumerate(row) if token in self._ends), len(row))  # or padding after a stop text
         whole = self._text(job, row[:end])
-        text = job.cut(whole)
-        full = end is None and text == whole
-        made = len(row) if end is None else end + (text == whole)
-        text = text.rstrip("\ufffd") if full else text  # half a character
-        return Reply(text, finish="length" if full else "stop", tokens=Tokens(prompt=len(job.ids), completion=made))
+        text = whole[: min((whole.find(stop) for stop in job.request.stop if stop in whole), default=len(whole))]
+        tokens = Tokens(prompt=len(job.ids), completion=min(len(row), end + (text == whole)))
+        is_whole = end < len(row) or text != whole  # else without half a character
+        return Reply(text if is_whole else text.rstrip("\ufffd"), (), "stop" if is_whole else "length", tokens)
 
-    def _text(self, job: Job, ids: Sequence[int]) -> str:
-        """Special tokens stay where tools are native, since some models mark calls with them."""
-        skip = not (self.native_tools and job.request.tools)
+    def _text(self, job: Job, ids: list[int]) -> str:
+        skip = not (self.native_tools and job.request.tools)  # some models mark calls with special tokens
         return str(self._tokenizer.decode(ids, skip_special_tokens=skip, clean_up_tokenization_spaces=False))
-
-
-def _merged(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """A conversation whose roles alternate, as some templates want it; tool calls and results stay apart."""
-    merged: list[Message] = []
-    for message in messages:
-        last = merged[-1] if merged else None
-        if last and last.role == message.role != "tool" and not (last.tool_calls or message.tool_calls):
-            message = dataclasses.replace(message, content=f"{merged.pop().content}\n\n{message.content}")
-        merged.append(message)
-    return tuple(merged)

@@ -87,7 +87,7 @@ def _value(text: str, start: int, budget: Budget) -> JSONValue | None:
         return JSONValue(start, end, plain_data(value))
     except (ValueError, RecursionError) as error:
         budget.pieces -= (getattr(error, "pos", start + 4000) - start) // 20
-    end, is_closed = _extent(text, start, budget)
+    end, is_closed = extent(text, start, budget)
     piece, cost = text[start:end], (end - start) * (9 + 4 * sum(text.count(sign, start, end) for sign in "{[("))
     if not piece or cost > budget.repair or NO_VALUE.search(piece):
         return None
@@ -101,11 +101,16 @@ def _value(text: str, start: int, budget: Budget) -> JSONValue | None:
     return JSONValue(start, end, value, is_closed) if isinstance(value, dict | list) else None
 
 
-def _extent(text: str, start: int, budget: Budget) -> tuple[int, bool]:
-    """Where the brackets are closed that open at a place of a text, and whether they are; no more than `MAX_OPEN`."""
+def extent(text: str, start: int, budget: Budget, stop: int | None = None) -> tuple[int, bool]:
+    """Where the bracket closes that opens at a place of a text, and whether it does; no more than `MAX_OPEN` open.
+
+    Args:
+        stop: The end of the text to look at.
+    """
+    stop = len(text) if stop is None else stop
     stack: list[str] = []
     opened, position = 0, start
-    for token in TOKEN.finditer(text, start):
+    for token in TOKEN.finditer(text, start, stop):
         piece = token[0]
         budget.pieces -= 1 + (token.end() - position) // 20
         position = token.end()
@@ -122,8 +127,8 @@ def _extent(text: str, start: int, budget: Budget) -> tuple[int, bool]:
                 pass
             if not stack:
                 return token.end(), True
-    budget.pieces -= (len(text) - position) // 20
-    return len(text), False
+    budget.pieces -= (stop - position) // 20
+    return stop, False
 
 
 def plain_data(value: Any) -> Any:

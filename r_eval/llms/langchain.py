@@ -1,10 +1,10 @@
 """`langchain/<module or file.py>:<factory>`: any langchain-core chat model, tool calls included.
 
-The factory takes no arguments and returns the model; the model itself, or its class, will do too. Temperature and the
-length of a reply are set on the model where it has fields for them. Keys, addresses and retries are the model's own,
-but for an answer of a wrong type, which is tried again here.
+The factory takes no arguments and returns the model; the model itself, or its class, is accepted too. Temperature and
+the length of a reply are set on the model if it has fields for them. Keys, addresses and retries are the model's own,
+except that an answer of a wrong type is tried again here.
 
-A message that holds more than text and calls (signatures, reasoning blocks) is kept in `Reply.extra` and goes back as
+A message that holds more than text and calls (signatures, reasoning blocks) is part of `Reply.extra` and goes back as
 it came. Integrations keep their connections for the life of the process, and connections belong to an event loop, so
 all chat models live on one loop of this module's own.
 """
@@ -89,10 +89,10 @@ class LangChain(Persistent, LLM):
     def identity(self) -> dict[str, Any]:
         """Besides the name: the content of the factory's file and, once it is built, the model's own parameters."""
         own = self._chat._identifying_params if self._chat is not None else {}
-        file = Path(self.model.rpartition(":")[0])
-        said = json.dumps({key: repr(own[key]) for key in sorted(own)})
-        about = {"parameters": hashlib.blake2b(said.encode(), digest_size=8).hexdigest()}
-        return {**super().identity(), **about, "file": file_fingerprint(file)}
+        parameters = json.dumps({key: repr(own[key]) for key in sorted(own)})
+        digest = hashlib.blake2b(parameters.encode(), digest_size=8).hexdigest()
+        file = file_fingerprint(Path(self.model.rpartition(":")[0]))
+        return {**super().identity(), "parameters": digest, "file": file}
 
     async def close(self) -> None:
         self._chat = None
@@ -129,21 +129,20 @@ def _field(chat: Any, *names: str) -> str | None:
 
 
 def _message(message: Message, entry: dict[str, Any], refused: Refused) -> Any:
-    """A message as LangChain's; an assistant's that still says what it said is the very one that came.
+    """A message as LangChain's; an unchanged one of the assistant is the very one that came.
 
     Args:
         entry: The message in the form of chat completions.
     """
     from langchain_core.messages import convert_to_messages, messages_from_dict
 
-    kept = (message.extra or {}).get("langchain")
-    if kept and "extra" not in refused.names:
-        own = messages_from_dict([kept])[0]
+    stored = (message.extra or {}).get("langchain")
+    if stored and "extra" not in refused.names:
+        own = messages_from_dict([stored])[0]
         reply = _reply(own)
         if split_text(reply.text)[1] == message.content and reply.tool_calls == message.tool_calls:
             return own
-    name = {"name": message.name} if message.name else {}
-    return convert_to_messages([{**entry, **name}])[0]
+    return convert_to_messages([{**entry, "name": message.name} if message.name else entry])[0]
 
 
 def _reply(answer: Any) -> Reply:
@@ -163,10 +162,10 @@ def _reply(answer: Any) -> Reply:
             "tool_calls": [{"id": c["id"], "function": {"name": c["name"], "arguments": c["args"]}} for c in calls],
         }
         has_more = not isinstance(answer.content, str) or any(more[key] for key in more if key != "tool_calls")
-        kept = {"langchain": json.loads(json.dumps(message_to_dict(answer), default=str))} if has_more else None
-        message, kept = clean_data([message, kept])
+        extra = {"langchain": json.loads(json.dumps(message_to_dict(answer), default=str))} if has_more else None
+        message, extra = clean_data([message, extra])
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise LLMError("reply", f"no reply in a {type(answer).__name__} ({type(error).__name__}: {error})") from None
     usage = getattr(answer, "usage_metadata", None) or about.get("token_usage") or about.get("usage")
     choice = {"message": message, "finish_reason": cut or next(filter(None, map(about.get, ENDINGS)), None)}
-    return dataclasses.replace(parse_reply({"choices": [choice], "usage": usage}), extra=kept)
+    return dataclasses.replace(parse_reply({"choices": [choice], "usage": usage}), extra=extra)

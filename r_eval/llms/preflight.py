@@ -29,9 +29,9 @@ logger = logging.getLogger("r_eval")
 ATTEMPTS = 4
 """Of a request before a run."""
 SECONDS = 30.0
-"""As long as a preflight waits in all."""
+"""How long a preflight waits in all."""
 NOTICE_SECONDS = 5.0
-"""After so long it says what it waits for."""
+"""After this time it says what it waits for."""
 TOOL = ToolSpec(
     "ready",
     "Say that the connection works. This tool has a description of some length, so that a prompt which holds it "
@@ -45,14 +45,14 @@ PLAUSIBLE = 0.7
 
 
 def preflight_request(tools: bool, seed: int | None = None) -> Request:
-    """The first request, with a tool where tools are to be given natively."""
+    """The first request, with a tool if tools are native."""
     text = files("r_eval.llms").joinpath("prompts/preflight.md").read_text(encoding="utf-8").strip()
     messages = (Message("system", "This only tests the connection."), Message("user", text))
     return Request(messages, (STOP,), LENGTH, (TOOL,) if tools else (), seed=seed)
 
 
 async def learn_capabilities(llm: OpenAI) -> None:
-    """See that a server answers, and learn what it takes; at most `SECONDS` long.
+    """Check that a server answers, and learn what it takes; at most `SECONDS` long.
 
     Raises:
         LLMError: It gives no answer.

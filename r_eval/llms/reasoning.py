@@ -46,8 +46,7 @@ def split_text(text: str) -> tuple[str, str]:
     >>> split_text("<think>Kenya is in Africa.</think>Africa")
     ('Kenya is in Africa.', 'Africa')
     """
-    split = _channels if "<|channel|>" in text else _tagged
-    thoughts, answers = split(text)
+    thoughts, answers = (_channels if "<|channel|>" in text else _tagged)(text)
     if not thoughts and "".join(answers) == text:
         return "", text
     return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()

@@ -1,8 +1,8 @@
-"""Where the reply to an episode's request comes from: a kept one, of this episode or of an earlier run, else the LLM.
+"""Where the reply to an episode's request comes from: the store, filled by this episode or an earlier run, or the LLM.
 
 A reply is found by a key: a hash of everything that decides it. `reply_store` has the file.
 Whole replies of a greedy LLM are shared: any run that makes the same request finds them. All others are private: they
-serve their own episode alone, when its run is resumed, and are deleted once the episode is recorded.
+serve only to resume their own episode, and are deleted once it is recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ReplyKey(NamedTuple):
 
     Attributes:
         own: Hash of the request, the episode and its run.
-        shared: Hash of the request alone; None where its reply is private.
+        shared: Hash of the request alone; None for a private reply.
     """
 
     own: bytes
@@ -32,7 +32,7 @@ class ReplyKey(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kept:
+class StoredReply:
     """A reply, with the seconds that the call took when it was made, and the episode that made it."""
 
     reply: Reply
@@ -40,34 +40,24 @@ class Kept:
     owner: bytes = b""
 
 
-def _digest(*parts: str | bytes) -> bytes:
-    """Hash of several texts; where one ends and the next begins counts."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
-    return digest.digest()
-
-
-class Keeper(Protocol):
+class Store(Protocol):
     """What an episode needs of a `ReplyStore`, which may be in another process."""
 
-    async def find(self, key: ReplyKey) -> Kept | None: ...
+    async def find(self, key: ReplyKey) -> StoredReply | None: ...
 
-    async def put(self, key: ReplyKey, kept: Kept) -> None: ...
+    async def put(self, key: ReplyKey, stored: StoredReply) -> None: ...
 
     def forget(self, owner: bytes) -> None: ...
 
 
 @dataclasses.dataclass(slots=True)
 class LLMUsage:
-    """What a run really asked of an LLM; its episodes record more where replies were kept.
+    """The calls that a run made to an LLM; its episodes record more if replies came from the store.
 
     Attributes:
         calls: Replies that the LLM made.
-        cached: Replies that other episodes had left, which cost nothing.
-        cost: USD for `calls`; None where no price is known.
+        cached: Replies of other episodes that the store had, which cost nothing.
+        cost: USD for `calls`; None if no price is known.
         tokens: Prompt and completion tokens of `calls`.
     """
 
@@ -77,14 +67,14 @@ class LLMUsage:
     tokens: int = 0
 
     def include(self, other: LLMUsage) -> None:
-        """Count what was asked elsewhere."""
+        """Add usage that was counted elsewhere."""
         self.calls += other.calls
         self.cached += other.cached
         self.tokens += other.tokens
         self.cost = None if self.cost is None or other.cost is None else self.cost + other.cost
 
     def since(self, before: LLMUsage) -> LLMUsage:
-        """What came on top of an earlier state."""
+        """The difference to an earlier state."""
         cost = None if self.cost is None else self.cost - (before.cost or 0.0)
         calls, cached = self.calls - before.calls, self.cached - before.cached
         return LLMUsage(calls, cached, cost, self.tokens - before.tokens)
@@ -92,17 +82,17 @@ class LLMUsage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReplyStores:
-    """What a run gives to its episodes.
+    """Where the episodes of a run find replies.
 
     Attributes:
-        keeper: None where no reply is kept.
+        store: None if no reply is stored.
         run: The run's id.
         use_cache: Whether replies are shared with other episodes and runs.
         cache_all: Whether those of LLMs that are not greedy are, too.
         usage: By the LLM's name.
     """
 
-    keeper: Keeper | None = None
+    store: Store | None = None
     run: str = ""
     use_cache: bool = True
     cache_all: bool = False
@@ -117,12 +107,12 @@ class ReplyStores:
 
     def forget(self, episode_id: str, scope: str) -> None:
         """Delete the private replies of an episode whose record is on the disk."""
-        if self.keeper is not None:
-            self.keeper.forget(_digest(self.run, episode_id, scope))
+        if self.store is not None:
+            self.store.forget(_digest(self.run, episode_id, scope))
 
 
 class EpisodeReplies:
-    """The replies of one episode of one LLM; `replayed_seconds` is what those that were kept took when made."""
+    """The replies of one episode; `replayed_seconds` is what those from the store took when they were made."""
 
     def __init__(self, llm: LLM, stores: ReplyStores, owner: bytes, epoch: int) -> None:
         self._llm, self._stores, self._owner = llm, stores, owner
@@ -137,34 +127,44 @@ class EpisodeReplies:
         Raises:
             LLMError: There is none.
         """
-        keeper = self._stores.keeper
-        if keeper is not None:
+        store = self._stores.store
+        if store is not None:
             key = self._key(request)
-            kept = await keeper.find(key if self._is_shared() else key._replace(shared=None))
-            if kept is not None:
-                self._usage.cached += kept.owner != self._owner
-                self.replayed_seconds += kept.seconds
-                return kept.reply, kept.seconds, True
+            stored = await store.find(key if self._is_shared() else key._replace(shared=None))
+            if stored is not None:
+                self._usage.cached += stored.owner != self._owner
+                self.replayed_seconds += stored.seconds
+                return stored.reply, stored.seconds, True
         started = time.perf_counter()
         reply = await self._llm.generate(request)
         seconds = time.perf_counter() - started
         used = reply.tokens
         self._usage.include(LLMUsage(1, 0, self._llm.cost(used), used.prompt + used.completion))
-        if keeper is not None:
-            shared = self._is_shared() and reply.flaw is None  # asked again: the call may have shown it is not greedy
-            await keeper.put(key if shared else key._replace(shared=None), Kept(reply, seconds, self._owner))
+        if store is not None:
+            shared = self._is_shared() and reply.flaw is None  # the call may have shown that the LLM is not greedy
+            await store.put(key if shared else key._replace(shared=None), StoredReply(reply, seconds, self._owner))
         return reply, seconds, False
 
     def _key(self, request: Request) -> ReplyKey:
         """The key of the next call; the same request made twice has two keys."""
         try:
-            told = to_json(request, inf_nan_mode="constants")
+            content = to_json(request, inf_nan_mode="constants")
         except ValueError:  # half a surrogate pair
-            told = repr(request).encode("utf-8", "surrogatepass")
-        same = _digest(self._identity, told)
+            content = repr(request).encode("utf-8", "surrogatepass")
+        same = _digest(self._identity, content)
         self._times[same] += 1
         shared = _digest(same, str(self._times[same]))
         return ReplyKey(_digest(shared, self._owner), shared)
 
     def _is_shared(self) -> bool:
         return self._stores.use_cache and (self._stores.cache_all or (self._llm.cacheable and self._llm.is_greedy))
+
+
+def _digest(*parts: str | bytes) -> bytes:
+    """Hash of several texts; where one ends and the next begins counts."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.digest()

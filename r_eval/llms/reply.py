@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import zlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -19,9 +19,6 @@ from r_eval.llms.base import LLMError, Reply, ToolCall
 from r_eval.llms.json_text import Budget
 from r_eval.llms.tool_calls import parse_arguments
 from r_eval.text import clean_data
-
-if TYPE_CHECKING:
-    import aiohttp
 
 MAX_BYTES = 16 << 20
 """Of an answer, on the wire and decompressed; reading stops there."""
@@ -37,20 +34,19 @@ CALL_KEYS = frozenset(("id", "type", "function", "index", "name", "arguments", "
 TEXT_KEYS = ("text", "thinking", "content", "summary")
 
 
-async def read_body(answer: aiohttp.ClientResponse) -> bytes:
-    """The body of an answer that aiohttp was told not to decompress.
+async def read_body(pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
+    """The body of an answer, decompressed here.
 
     Raises:
-        LLMError: It is larger than `MAX_BYTES`, or compressed in a way that nobody asked for.
+        LLMError: It is larger than `MAX_BYTES`, or compressed in a way that was not asked for.
     """
-    encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
+    encoding = headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise LLMError("reply", f"the answer is compressed as {encoding[:30]!r}, which was not asked for")
     body = bytearray()
-    async for piece in answer.content.iter_any():
+    async for piece in pieces:
         body += piece
         if len(body) > MAX_BYTES:
-            answer.close()
             break
     if encoding not in ("", "identity") and len(body) <= MAX_BYTES:
         try:
@@ -91,8 +87,7 @@ def parse_reply(data: Any) -> Reply:
     Raises:
         LLMError: There is none; or the answer is an error.
     """
-    error = failures.error_in(data)
-    if error is not None:
+    if (error := failures.error_in(data)) is not None:
         raise error
     choices = data.get("choices") if isinstance(data, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -135,23 +130,20 @@ def _content(content: Any) -> tuple[str, list[str]]:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """What was thought, under any of the names that servers have for it."""
+    """The thinking, under any of the names that servers have for it."""
     for key in REASONING_KEYS:
         if message.get(key):
             return _flat(message[key])
     details = message.get("reasoning_details")  # OpenRouter: opaque, sent back as it is; its texts are for the record
-    if isinstance(details, list):
-        texts = [d.get("text") or d.get("summary") for d in details if isinstance(d, dict)]
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return ""
+    return (
+        _flat([d for d in details if isinstance(d, dict) and d.keys() & TEXT_KEYS]) if isinstance(details, list) else ""
+    )
 
 
 def _flat(value: Any) -> str:
     """Reasoning as one text: a text, or parts with a text each."""
-    texts = [
-        next((part[k] for k in TEXT_KEYS if isinstance(part.get(k), str)), None) if isinstance(part, dict) else part
-        for part in (value if isinstance(value, list) else [value or ""])
-    ]
+    parts = value if isinstance(value, list) else [value or ""]
+    texts = [next((p[k] for k in TEXT_KEYS if k in p), None) if isinstance(p, dict) else p for p in parts]
     if not all(isinstance(text, str) for text in texts):
         raise _wrong("the reasoning is no text", value)
     return "\n".join(filter(None, texts))

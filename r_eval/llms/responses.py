@@ -1,9 +1,9 @@
 """`responses/<model>`: the Responses API at OpenAI, at Azure and at servers that speak it, through the openai package.
 
-Conversations are stateless: the server stores nothing, and reasoning goes back encrypted. Where a reply has reasoning,
+Conversations are stateless: the server stores nothing, and reasoning goes back encrypted. If a reply has reasoning,
 or anything that R-Eval does not know, its output items are in `Reply.extra["items"]` and go back with the message, in
 their order; all but the arguments of calls verbatim. The API has no stop texts and no seed. The package signs in and
-sends; its own retries and redirects are off, and all else is as for `openai/`.
+sends; its own retries and redirects are off, and everything else is as for `openai/`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-from types import SimpleNamespace
 from typing import Any, Literal
 
 from r_eval.errors import MissingExtra, UserError
@@ -29,25 +28,23 @@ from r_eval.llms.tool_calls import repair_history
 TOKEN_SCOPE = "https://cognitiveservices.azure.com/.default"
 MIN_OUTPUT = 16
 """The least `max_output_tokens` that OpenAI takes."""
-OPTIONAL = frozenset({"temperature", "reasoning", "max_output_tokens", "tool_choice", "tools"})
+NOTED = frozenset({"temperature", "reasoning", "max_output_tokens", "tool_choice", "tools"})
 """What a request can do without, at the price of not being what the grid says."""
-UNSAID = frozenset({"include", "store"})
-"""What a request can do without, and no grid asks for."""
+UNNOTED = frozenset({"include", "store"})
+"""What a request can do without, and no grid sets."""
 NAMES = {"max_tokens": "max_output_tokens", "effort": "reasoning"}
 """Parameters by the names that `failures` has for them."""
 MAX_ITEMS = 2000
 """Of a response."""
-PLAIN = frozenset({"message", "function_call"})
-PLAIN_KEYS = frozenset({"type", "id", "status", "role", "content", "call_id", "name", "arguments"})
-"""Items and their keys that are not missed where they do not go back as they came."""
+PLAIN = {"message": {"role", "content"}, "function_call": {"call_id", "name", "arguments"}}
+"""Items, by type, with the keys besides type, id and status that are not missed if the items do not go back."""
 
 
 def _input_items(message: Message) -> list[dict[str, Any]]:
     """A message as input items.
 
-    An assistant's message that still says what its reply said goes back as the reply's own items, in their order. A
-    reasoning item belongs to the item after it: the API takes neither without the other, so it is left out where that
-    one was changed or left out.
+    An unchanged message of the assistant goes back as its reply's own items, in their order. A reasoning item belongs
+    to the item after it: the API takes neither without the other, so it is left out if that one was changed.
     """
     if message.role == "tool":
         return [{"type": "function_call_output", "call_id": message.call_id, "output": message.content}]
@@ -57,15 +54,15 @@ def _input_items(message: Message) -> list[dict[str, Any]]:
     calls = {call.id: call for call in message.tool_calls}
     is_unchanged = split_text(_text(own)[0])[1] == message.content
     items: list[dict[str, Any]] = []
-    is_kept = False
+    goes_back = False
     for item in reversed(own):
         kind, call = item.get("type"), None
         if kind == "function_call":
             call = calls.pop(item.get("call_id", ""), None)
-            is_kept = call is not None
+            goes_back = call is not None
         elif kind != "reasoning":
-            is_kept = is_unchanged or kind != "message"
-        if is_kept:
+            goes_back = is_unchanged or kind != "message"
+        if goes_back:
             items.append(item if call is None else {**item, **_call_item(call)})
     text = [] if is_unchanged or not message.content else [{"role": "assistant", "content": message.content}]
     return [*text, *reversed(items), *map(_call_item, calls.values())]
@@ -83,6 +80,8 @@ def parse_response(data: Any) -> Reply:
         LLMError: It says that it failed.
         ValueError, TypeError, KeyError, AttributeError: A part of it has a wrong type, or is too much.
     """
+    if (error := failures.error_in(data)) is not None:
+        raise error
     if len(data["output"]) > MAX_ITEMS:
         raise ValueError(f"more than {MAX_ITEMS} items")
     data = plain_data(data)
@@ -95,29 +94,26 @@ def parse_response(data: Any) -> Reply:
     if status not in ("completed", "incomplete", None):
         raise ValueError("it is not complete")
     text, is_refusal = _text(items)
-    made = [item for item in items if item.get("type") == "function_call"]
-    thinking = [item for item in items if item.get("type") == "reasoning"]
-    message = {
+    calls = [item for item in items if item.get("type") == "function_call"]
+    thoughts = [item for item in items if item.get("type") == "reasoning"]
+    message = {  # as chat completions have it
         "refusal" if is_refusal else "content": text,
-        "reasoning": [part["text"] for item in thinking for k in ("summary", "content") for part in item.get(k) or ()],
-        "tool_calls": [  # as chat completions have them
-            {
-                "id": (item.get("call_id") or "").strip(),
-                "name": item["name"].strip(),
-                "arguments": item.get("arguments"),
-            }
-            for item in made
+        "reasoning": [part["text"] for item in thoughts for k in ("summary", "content") for part in item.get(k) or ()],
+        "tool_calls": [
+            {"id": c.get("call_id"), "name": c["name"].strip(), "arguments": c.get("arguments")} for c in calls
         ],
     }
-    choice = {
-        "message": message,
-        "finish_reason": reason if status == "incomplete" else "tool_calls" if made else "stop",
-    }
-    extra = None
-    if not all(item["type"] in PLAIN and not any(item[key] for key in item.keys() - PLAIN_KEYS) for item in items):
-        items = [{k: item[k] for k in item if (item["type"], k) != ("function_call", "arguments")} for item in items]
-        extra = {"items": items}
-    return dataclasses.replace(parse_reply({"choices": [choice], "usage": data.get("usage")}), extra=extra)
+    finish = reason if status == "incomplete" else "tool_calls" if calls else "stop"
+    reply = parse_reply({"choices": [{"message": message, "finish_reason": finish}], "usage": data.get("usage")})
+    if all(_is_plain(item) for item in items):
+        return reply
+    items = [{k: item[k] for k in item if (item["type"], k) != ("function_call", "arguments")} for item in items]
+    return dataclasses.replace(reply, extra={"items": items})
+
+
+def _is_plain(item: dict[str, Any]) -> bool:
+    known = PLAIN.get(item["type"])
+    return known is not None and not any(item[key] for key in item.keys() - known - {"type", "id", "status"})
 
 
 def _text(items: list[dict[str, Any]]) -> tuple[str, bool]:
@@ -167,7 +163,6 @@ class Responses(OpenAI):
         self.api_key_env = "" if settings.entra else self.api_key_env
 
     def identity(self) -> dict[str, Any]:
-        """Besides the model: the address and the effort of reasoning."""
         return {**super().identity(), "reasoning": self.settings.reasoning}
 
     def _connect(self, key: str, headers: dict[str, str]) -> Any:
@@ -232,10 +227,10 @@ class Responses(OpenAI):
 
     def _learn_from(self, error: LLMError, sent: Request, refused: Refused) -> bool:
         name = NAMES.get(error.parameter, error.parameter)
-        if name not in OPTIONAL | UNSAID or name not in self._body(sent, refused):
-            return False
-        self.learn(name, str(error), is_noted=name in OPTIONAL)
-        return True
+        is_learnt = name in NOTED | UNNOTED and name in self._body(sent, refused)
+        if is_learnt:
+            self.learn(name, str(error), is_noted=name in NOTED)
+        return is_learnt
 
     async def _post(self, body: bytes) -> Answer:
         try:
@@ -270,6 +265,5 @@ class _Answered(BaseException):
 
 async def _take_answer(answer: Any) -> None:
     """Read a body within the room's bound, and raise it."""
-    raw = SimpleNamespace(iter_any=answer.aiter_raw)  # as aiohttp, which `read_body` is written for, names it
-    like_aiohttp: Any = SimpleNamespace(content=raw, headers=answer.headers, close=lambda: None)
-    raise _Answered((await read_body(like_aiohttp), answer.status_code, answer.headers))
+    body = await read_body(answer.aiter_raw(), answer.headers)
+    raise _Answered((body, answer.status_code, answer.headers))

@@ -15,7 +15,7 @@ from r_eval.grid import holds_key
 
 MARK = "[key]"
 SHORTEST = 6
-"""Characters from which on a key is removed; a shorter one is a dummy, and part of many words."""
+"""Characters of a key that is removed; a shorter one is a dummy, and part of many words."""
 HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 LONGEST = 200_000
 """Characters of an error that are read: no pattern may hold the event loop up."""
@@ -29,13 +29,13 @@ class Secrets:
 
     def __init__(self, *keys: str) -> None:
         long = [key for key in keys if len(key) >= SHORTEST]
-        forms = [_any_escaping(key) for key in long]
+        forms = [*map(_any_escaping, long)]
         forms += [re.escape(base64.b64encode(key.encode()).decode().rstrip("=")) for key in long]
-        self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
+        self._pattern = re.compile("|".join(forms) or "(?!)", re.IGNORECASE)
 
     def strike(self, text: str) -> str:
         """The beginning of a text without the keys, however they are escaped in it; what is JSON remains so."""
-        return self._pattern.sub(MARK, text[:LONGEST]) if self._pattern else text[:LONGEST]
+        return self._pattern.sub(MARK, text[:LONGEST])
 
 
 def _any_escaping(key: str) -> str:
@@ -66,7 +66,7 @@ def environment_headers(name: str, headers: Mapping[str, str]) -> dict[str, str]
     """Headers with their values, which environment variables hold.
 
     Raises:
-        UserError: A variable is not set, or a key stands where its variable's name should.
+        UserError: A variable is not set, or a key is given instead of its variable's name.
     """
     for header, variable in headers.items():
         if not HEADER.fullmatch(header) or not VARIABLE.fullmatch(variable) or holds_key(variable):

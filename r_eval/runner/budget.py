@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from r_eval.errors import UserError
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import Tokens
-from r_eval.runner.named import NO_LLM
+from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.plan import Plan
 
 UNITS = {"usd": "USD", "tokens": "tokens", "hours": "hours"}

@@ -30,8 +30,8 @@ from r_eval.folder import Cell
 from r_eval.grid import Grid, WorkflowEntry
 from r_eval.llms.base import LLM
 from r_eval.records import SCHEMA, Question
-from r_eval.runner import named
-from r_eval.runner.named import NO_LLM, located_settings, of_task
+from r_eval.runner import grid_entries
+from r_eval.runner.grid_entries import NO_LLM, located_settings, of_task
 from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.tasks.questions import choose
 from r_eval.vary import Sweep, expand
@@ -180,9 +180,9 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     prompt_text.cache_clear()
     tasks = _Tasks(grid, limit)
     entries, sweep = expand(grid.vary, grid.workflows)
-    workflows = named.workflows(entries, grid)
-    llms = named.llms(grid) if any(w.uses_llm for w in workflows.values()) else {}
-    conditions, limits = named.conditions(grid), Limits(**grid.limits.model_dump())
+    workflows = grid_entries.workflows(entries, grid)
+    llms = grid_entries.llms(grid) if any(w.uses_llm for w in workflows.values()) else {}
+    conditions, limits = grid_entries.conditions(grid), Limits(**grid.limits.model_dump())
     cells: list[PlannedCell] = []
     for entry, (name, workflow) in zip(entries, workflows.items(), strict=True):
         names = list(llms) if workflow.uses_llm else [NO_LLM]
@@ -266,8 +266,12 @@ class _Tasks:
         """The tasks by their names, each with the questions that are asked and those that are shown."""
         key = short_hash(noise)
         if key not in self._chosen:
-            tasks = list(named.tasks(self._grid, self._limit, noise))
-            if noise and not any(map(named.has_noise, self._grid.tasks)) and not any(map(named.has_noise, tasks)):
+            tasks = list(grid_entries.tasks(self._grid, self._limit, noise))
+            if (
+                noise
+                and not any(map(grid_entries.has_noise, self._grid.tasks))
+                and not any(map(grid_entries.has_noise, tasks))
+            ):
                 raise UserError("noise: no task of the grid has noise of several levels")
             self._chosen[key] = {task.name: (task, *_choose(task, self._grid, self._limit)) for task in tasks}
         return self._chosen[key]

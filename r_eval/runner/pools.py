@@ -12,7 +12,7 @@ from r_eval.isolation import describe
 from r_eval.llms.base import LLM, LLMError
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.named import NO_LLM
+from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.plan import Plan, PlannedCell
 
 LLM_FREE_WORKERS = 2

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import logging
 import math
 import os
 import platform
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,35 +29,28 @@ from r_eval.errors import UserError
 from r_eval.fingerprints import changed_parts
 from r_eval.folder import Cell
 from r_eval.grid import Grid
+from r_eval.isolation import describe
 from r_eval.llms.base import LLM, LLMError
-from r_eval.llms.replay import Kept, LLMUsage, ReplyKey, ReplyStores
+from r_eval.llms.replay import LLMUsage, ReplyKey, ReplyStores, StoredReply
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.named import NO_LLM
+from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import EpisodePool, local_pool
 
-logger = logging.getLogger("r_eval")
-
-ADDRESS = "RAY_ADDRESS"
 ATTEMPTS = 3
 """How often an episode is begun, where actors die over it."""
-RESTARTS = 50
-"""How often an actor may die."""
 EPISODES_PER_ACTOR = 8
 """A server's connections that one actor serves: with fewer, a process is not busy enough to need another."""
-SPARE_CALLS = 4
-"""Calls of an actor at once besides its episodes."""
 CPU_SHARE = 0.01
 """CPUs that an actor reserves: next to none, since it mostly waits; but Ray puts what reserves none anywhere."""
-CLOSING_SECONDS = 30.0
 WATCH_SECONDS = 5.0
 ELSEWHERE = (
     "the grid means something else here than where the run was begun: other {} (cell {} on {}). "
     "The same R-Eval and the same files must be on every machine"
 )
-LOST = "the Ray cluster was lost ({}). What was recorded is kept; start it again, and the same command resumes the run"
+LOST = "the Ray cluster was lost. What was recorded is kept; start it again, and the same command resumes the run"
 
 
 class RayEngine:
@@ -67,13 +61,13 @@ class RayEngine:
     """
 
     def __init__(self, plan: Plan, resources: Resources, limit: int | None) -> None:
-        self._plan, self._resources, self._limit, self._joined = plan, resources, limit, False
+        self._plan, self._resources, self._limit = plan, resources, limit
 
     def __enter__(self) -> RayEngine:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if not ray.is_initialized():
+        self._joined = not ray.is_initialized()
+        if self._joined:
             _join()
-            self._joined = True
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": 1000}
         self._store = ray.remote(ReplyStore).options(scheduling_strategy=here, **options).remote()
@@ -107,56 +101,46 @@ class RayEngine:
             variables={key: value for key, value in os.environ.items() if key.startswith("R_EVAL_")},
         )
         options: dict[str, Any] = {"num_cpus": CPU_SHARE, "num_gpus": own.num_gpus if own is not None else 0}
-        options |= {"scheduling_strategy": "SPREAD", "max_restarts": RESTARTS}
-        made = ray.remote(EpisodeActor)
-        actors = [made.options(max_concurrency=size + SPARE_CALLS, **options).remote(order) for size in sizes]
+        options |= {"scheduling_strategy": "SPREAD", "max_restarts": -1, "max_concurrency": 1000}
+        actors = [ray.remote(EpisodeActor).options(**options).remote(order) for _ in sizes]
         try:
-            errors = await asyncio.gather(*(_open(actor) for actor in actors))
+            opened = await asyncio.gather(*(actor.open.remote() for actor in actors), return_exceptions=True)
+            errors = [LLMError("worker", describe(one)) if isinstance(one, RayError) else one for one in opened]
             for error in errors:
-                if error is not None and (isinstance(error, UserError) or None not in errors):
+                if error is not None and (not isinstance(error, LLMError) or None not in errors):
                     raise error
-            usable = [(actor, size) for actor, size, error in zip(actors, sizes, errors, strict=True) if error is None]
-            yield self._pool(own, usable)
+            free = asyncio.Queue[Any]()  # each actor as often as it has connections
+            for turn in range(max(sizes)):
+                for actor, size, error in zip(actors, sizes, errors, strict=True):
+                    if error is None and turn < size:
+                        free.put_nowait(actor)
+            yield EpisodePool(free.qsize(), functools.partial(self._run_episode, own, free))
         finally:
-            try:
-                closing = asyncio.gather(*(actor.close.remote() for actor in actors), return_exceptions=True)
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(closing, CLOSING_SECONDS)
-            finally:
-                for actor in actors:
-                    ray.kill(actor)
+            for actor in actors:
+                ray.kill(actor)
 
-    def _pool(self, llm: LLM | None, actors: Sequence[tuple[Any, int]]) -> EpisodePool:
-        """The pool of actors that carry out so many episodes at once; Ray starts one that dies again, somewhere."""
-        free = asyncio.Queue[Any]()
-        for turn in range(max(size for _, size in actors)):
-            for actor in (actor for actor, size in actors if turn < size):
-                free.put_nowait(actor)
-
-        async def run_on_some_actor(cell: PlannedCell, question: Question, epoch: int) -> Episode:
-            trouble = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
-            for _ in range(ATTEMPTS):
-                actor = await free.get()
-                try:
-                    if (error := await _open(actor, restarting=True)) is not None:
-                        raise error
-                    episode, usage = await actor.run_episode.remote(cell.cell, question.id, epoch)
-                except RayTaskError:
-                    raise  # an exception in our own code
-                except RayError as error:
-                    logger.warning("an actor died; its episodes run again (%s)", _line(error))
-                except LLMError as error:
-                    trouble = error
-                else:
-                    if llm is not None:
-                        self._resources.replies.usage.setdefault(llm.name, LLMUsage()).include(usage)
-                    record: Episode = episode
-                    return record
-                finally:
-                    free.put_nowait(actor)
-            return await run_episode(cell, question, epoch, llm, self._resources, trouble)
-
-        return EpisodePool(sum(size for _, size in actors), run_on_some_actor)
+    async def _run_episode(
+        self, llm: LLM | None, free: asyncio.Queue[Any], cell: PlannedCell, question: Question, epoch: int
+    ) -> Episode:
+        """Run an episode on an actor; where it dies, Ray starts it again somewhere and repeats the call."""
+        actor = await free.get()
+        try:
+            attempts = actor.run_episode.options(max_task_retries=ATTEMPTS - 1)
+            result, usage = await attempts.remote(cell.cell, question.id, epoch)
+        except RayTaskError:
+            raise  # an exception in our own code
+        except RayError:
+            result = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
+            usage = LLMUsage()
+        finally:
+            free.put_nowait(actor)
+        if llm is not None:
+            self._resources.replies.usage.setdefault(llm.name, LLMUsage()).include(usage)
+        if isinstance(result, UserError):
+            raise result
+        if isinstance(result, LLMError):
+            return await run_episode(cell, question, epoch, llm, self._resources, result)
+        return result  # type: ignore[no-any-return]
 
     async def watch(self) -> None:
         """Raise once this machine's part of the cluster, or its head, is no more.
@@ -169,10 +153,10 @@ class RayEngine:
             await asyncio.sleep(WATCH_SECONDS)
             try:
                 nodes = await asyncio.wait_for(asyncio.to_thread(ray.nodes), WATCH_SECONDS * 4)
-            except Exception as error:  # noqa: BLE001  whatever it is, nobody answers there
-                raise UserError(LOST.format(type(error).__name__)) from None
+            except Exception:  # noqa: BLE001  whatever it is, nothing answers there
+                nodes = []
             if not any(node["NodeID"] == own and node["Alive"] for node in nodes):
-                raise UserError(LOST.format("this machine left it"))
+                raise UserError(LOST)
 
 
 def _join() -> None:
@@ -181,45 +165,17 @@ def _join() -> None:
     Raises:
         UserError: There is one, and it cannot be reached.
     """
-    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    address = os.environ.get(ADDRESS, "")
-    if address.startswith("ray://"):
-        raise UserError(f"{ADDRESS}: type the command on a machine of the cluster, without ray:// in the address")
+    if os.environ.get("RAY_ADDRESS", "").startswith("ray://"):
+        raise UserError("RAY_ADDRESS: type the command on a machine of the cluster, without ray:// in the address")
     before = signal.getsignal(signal.SIGTERM)
     try:
-        try:
-            ray.init(None if address else "auto", **quiet)
-        except ConnectionError:
-            if address:
-                raise
-            ray.init("local", include_dashboard=False, **quiet)
+        ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        why = f"the Ray cluster cannot be reached ({_line(error)}); `ray status` says what is there"
+        why = f"the Ray cluster cannot be reached ({describe(error)}); `ray status` says what is there"
         raise UserError(why) from None
     finally:
         with contextlib.suppress(ValueError):  # Ray takes SIGTERM for itself, and would end the process
             signal.signal(signal.SIGTERM, before)
-
-
-async def _open(actor: Any, restarting: bool = False) -> UserError | LLMError | None:
-    """Wait until an actor has its LLM open; what keeps it from that.
-
-    Args:
-        restarting: Whether one that died is waited for, which Ray starts again.
-    """
-    try:
-        cause, text = await actor.open.options(max_task_retries=-1 if restarting else 0).remote()
-    except RayTaskError:
-        raise
-    except RayError as error:
-        return LLMError("worker", f"its process died: {_line(error)}")
-    if cause == "user":
-        return UserError(text)
-    return LLMError(cause, text) if cause else None
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
 
 
 def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: int) -> list[int]:
@@ -237,27 +193,25 @@ def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: 
     cpus = max(len(machines), int(sum(machine.get("CPU", 0) for machine in machines)))
     if llm is None:
         return [2] * max(1, min(cpus, math.ceil(episodes / 2)))
-    places, need = llm.connections, llm.num_gpus
+    connections, need = llm.connections, llm.num_gpus
     if need or llm.is_local:
-        copies = sum(int(machine.get("GPU", 0) / need + 1e-6) for machine in machines) if need else len(machines)
+        gpus = [machine.get("GPU", 0) for machine in machines]
+        copies = sum(int(number / need + 1e-6) for number in gpus) if need else len(machines)
         if not copies:
-            most = max((machine.get("GPU", 0) for machine in machines), default=0)
-            why = f"num_gpus is {need:g}, and no machine of the cluster has more than {most:g}"
+            why = f"num_gpus is {need:g}, and no machine of the cluster has more than {max(gpus, default=0):g}"
             raise UserError(f"LLM '{llm.name}': {why}")
-        return [places] * max(1, min(copies, math.ceil(episodes / places)))
-    wanted = max(len(machines), math.ceil(places / EPISODES_PER_ACTOR))
-    count = max(1, min(wanted, cpus, places, episodes))
-    return [places // count + (k < places % count) for k in range(count)]
+        return [connections] * max(1, min(copies, math.ceil(episodes / connections)))
+    count = min(max(len(machines), math.ceil(connections / EPISODES_PER_ACTOR)), cpus, connections, episodes)
+    return [connections // count + (k < connections % count) for k in range(count)]
 
 
 def _divided(grid: Grid, actors: int) -> Grid:
     """A grid in which limits per minute are divided among so many actors."""
     copy = grid.model_copy(deep=True)
     for entry in copy.llms:
-        settings: dict[str, Any] = entry.model_extra or {}
-        for key in ("requests_per_minute", "tokens_per_minute"):
-            if isinstance(settings.get(key), int):
-                settings[key] = max(1, settings[key] // actors)
+        own: dict[str, Any] = entry.model_extra or {}
+        keys = {"requests_per_minute", "tokens_per_minute"} & own.keys()
+        own.update({key: max(1, own[key] // actors) for key in keys if isinstance(own[key], int)})
     return copy
 
 
@@ -266,9 +220,9 @@ class Order:
     """What an actor is for; it resolves the grid itself, as the run's own process did.
 
     Attributes:
-        cells: The cells of the LLM with the parts of their fingerprints, for comparing.
+        cells: Of the LLM, with the parts of their fingerprints, for comparison.
         resources: Without the sandbox, which an actor makes for itself.
-        folder: Where the command was typed; relative paths start there.
+        folder: Where relative paths start.
         variables: Environment variables that R-Eval reads.
     """
 
@@ -287,11 +241,10 @@ class RemoteStore:
     def __init__(self, actor: Any) -> None:
         self._actor = actor
 
-    async def find(self, key: ReplyKey) -> Kept | None:
-        reply: Kept | None = await self._actor.find.remote(key)
-        return reply
+    async def find(self, key: ReplyKey) -> StoredReply | None:
+        return await self._actor.find.remote(key)  # type: ignore[no-any-return]
 
-    async def put(self, key: ReplyKey, reply: Kept) -> None:
+    async def put(self, key: ReplyKey, reply: StoredReply) -> None:
         await self._actor.put.remote(key, reply)
 
     def forget(self, owner: bytes) -> None: ...
@@ -306,17 +259,15 @@ class EpisodeActor:
         self._reported = LLMUsage()
         self._opening: asyncio.Task[None] | None = None
 
-    async def open(self) -> tuple[str, str]:
-        """Resolve the grid and open the LLM; what is wrong, as cause and text, or two empty texts."""
+    async def open(self) -> UserError | LLMError | None:
+        """Open the LLM, once; what is wrong with it or with the grid."""
         self._opening = self._opening or asyncio.create_task(self._open())
         try:
             await asyncio.shield(self._opening)
         except (UserError, LLMError) as error:
             self._opening = None
-            if isinstance(error, LLMError):
-                return error.cause, str(error)
-            return "user", f"on the machine {platform.node()}: {error}"
-        return "", ""
+            return error if isinstance(error, LLMError) else UserError(f"on the machine {platform.node()}: {error}")
+        return None
 
     async def _open(self) -> None:
         order = self._order
@@ -335,16 +286,15 @@ class EpisodeActor:
             await asyncio.to_thread(plan.llms[order.llm].fetch)
         self._pool = await self._stack.enter_async_context(local_pool(plan, resources, order.llm))
 
-    async def run_episode(self, cell: Cell, question_id: str, epoch: int) -> tuple[Episode, LLMUsage]:
-        """Run one episode; its record, and what was asked of the LLM since the last one."""
+    async def run_episode(
+        self, cell: Cell, question_id: str, epoch: int
+    ) -> tuple[Episode | UserError | LLMError, LLMUsage]:
+        """Run one episode; its record, and what was requested of the LLM since the last one."""
+        if (error := await self.open()) is not None:  # the process has started again, and cannot go on
+            return error, LLMUsage()
         planned = self._cells[cell]
         question = planned.planned.questions[planned.planned.places[question_id]]
         episode = await self._pool.run_episode(planned, question, epoch)
         usage = self._order.resources.replies.usage.setdefault(self._order.llm, LLMUsage())
         new, self._reported = usage.since(self._reported), dataclasses.replace(usage)
         return episode, new
-
-    async def close(self) -> None:
-        """Put the LLM away."""
-        with contextlib.suppress(LLMError):
-            await self._stack.aclose()

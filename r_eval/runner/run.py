@@ -9,7 +9,7 @@ import contextlib
 import functools
 import gc
 import importlib.util
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,13 +25,14 @@ from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.budget import BudgetGuard, check
 from r_eval.runner.demonstrations import work_out
+from r_eval.runner.early_stopping import Looks
 from r_eval.runner.episode import Cancelled, Resources
-from r_eval.runner.looks import Looks
-from r_eval.runner.named import NO_LLM
+from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import EpisodePool, local_pool
 from r_eval.runner.store import Store
+from r_eval.workflows.base import Demonstration
 
 if TYPE_CHECKING:
     from r_eval.analysis.early_stopping import Rule
@@ -263,10 +264,7 @@ async def arun(
     Raises:
         UserError: The grid is wrong, the folder holds a run that differs from it, or no LLM can be opened.
     """
-    if engine not in ENGINES:
-        raise UserError(plugins.unknown("engine", engine, ENGINES))
-    if engine == "ray" and importlib.util.find_spec("ray") is None:
-        raise MissingExtra("ray", "ray", "The engine ray")
+    _check_engine(engine)
     plan = resolve(grid, limit)
     check(plan)
     if rule is not None:
@@ -279,39 +277,43 @@ async def arun(
         needed = {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()}
         for name in needed & plan.llms.keys():
             await asyncio.to_thread(plan.llms[name].fetch)
-        cut = plan.limits.observation
-        examples = {
-            p.task.name: await work_out(p.demonstrations, p.demo_environment or p.environment, sandbox, cut)
-            for p in plan.tasks
-        }
-        async with _reply_store() as reply_store:
-            sharing = (cache is not False, cache is True)
-            replies = ReplyStores(reply_store, store.run_id, *sharing, store.spent)
-            resources = Resources(plan.limits, sandbox, examples, replies, grid.seed)
-            pools: Pools = functools.partial(local_pool, plan, resources)
-            watch: Callable[[], Any] | None = None
-            if engine == "ray":
-                from r_eval.runner.ray import RayEngine
+        examples = await _demonstrations(plan, sandbox)
+        reply_store = ReplyStore()
+        stack.callback(reply_store.close)
+        replies = ReplyStores(reply_store, store.run_id, cache is not False, cache is True, store.spent)
+        resources = Resources(plan.limits, sandbox, examples, replies, grid.seed)
+        pools: Pools = functools.partial(local_pool, plan, resources)
+        watch: Callable[[], Any] | None = None
+        if engine == "ray":
+            from r_eval.runner.ray import RayEngine
 
-                cluster = stack.enter_context(RayEngine(plan, resources, limit))
-                pools, watch = cluster.pool, cluster.watch
-            runner = Runner(plan, store, pools, watcher or RunObserver(), replies, rule, watch)
-            if on_runner is not None:
-                on_runner(runner)
-            state = "interrupted"
-            try:
-                await runner.run()
-                state = runner.state()
-            finally:
-                if store.is_written:
-                    store.write_manifest(state, runner.gate.exhausted() if state == "budget" else ())
+            cluster = stack.enter_context(RayEngine(plan, resources, limit))
+            pools, watch = cluster.pool, cluster.watch
+        runner = Runner(plan, store, pools, watcher or RunObserver(), replies, rule, watch)
+        if on_runner is not None:
+            on_runner(runner)
+        state = "interrupted"
+        try:
+            await runner.run()
+            state = runner.state()
+        finally:
+            if store.is_written:
+                store.write_manifest(state, runner.gate.exhausted() if state == "budget" else ())
     return folder
 
 
-@contextlib.asynccontextmanager
-async def _reply_store() -> AsyncIterator[ReplyStore]:
-    store = ReplyStore()
-    try:
-        yield store
-    finally:
-        await asyncio.to_thread(store.close)
+async def _demonstrations(plan: Plan, sandbox: Sandbox) -> dict[str, tuple[Demonstration, ...]]:
+    """The demonstrations of each task, worked out."""
+    cut, tasks = plan.limits.observation, plan.tasks
+    homes = [planned.demo_environment or planned.environment for planned in tasks]
+    return {
+        planned.task.name: await work_out(planned.demonstrations, home, sandbox, cut)
+        for planned, home in zip(tasks, homes, strict=True)
+    }
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise UserError(plugins.unknown("engine", engine, ENGINES))
+    if engine == "ray" and importlib.util.find_spec("ray") is None:
+        raise MissingExtra("ray", "ray", "The engine ray")

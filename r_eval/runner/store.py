@@ -54,7 +54,7 @@ class Store:
         clock: How long this folder's run has gone on, earlier sessions included.
         is_written: Whether this run has written its run.json.
         unavailable: Why LLMs could not be opened, by their names.
-        stopped: Systems that are asked no further (see `r_eval.runner.looks`).
+        stopped: Systems that are asked no further (see `r_eval.runner.early_stopping`).
 
     Raises:
         UserError: The folder cannot be written, is in use, or holds a run that differs from the plan.

@@ -1,18 +1,14 @@
 """Writes the project of a new domain from the template files in `domain/`.
 
-A template's name is a file's name with `module` in place of the domain's, for which `${module}` stands in its text. All
-files are written into a folder beside the wanted one and moved there together: an interrupted `r-eval new` leaves
-nothing half-written.
+A template's name is a file's name with `module` in place of the domain's, for which `${module}` stands in its text.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-import shutil
 import string
 import sys
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 
@@ -71,16 +67,8 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} already exists and is not empty; choose another folder with --dir")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".r-eval-") as beside:
-            whole = Path(beside) / "project"
-            whole.mkdir()
-            for name, text in texts.items():
-                (whole / name).write_text(text, encoding="utf-8")
-            if not folder.exists():
-                shutil.move(whole, folder)
-            else:  # it may be where the shell stands
-                for path in list(whole.iterdir()):
-                    shutil.move(path, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror or error}") from None

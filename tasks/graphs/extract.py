@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice, product
+from itertools import islice
 from typing import Any
 
 from r_eval.environments.corpus.sources import SourceDocument
@@ -30,8 +30,6 @@ REPLY_TOKENS = 2000
 LONGEST_NAME = 200
 AT_ONCE = 256
 """Parts of documents that are processed together."""
-MOST_NAMES = 100
-"""Maximum members of a list in place of a subject, relation or object."""
 KEYS = ("subject", "relation", "object")
 _BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s*")
 """Where a text may be split: at paragraphs, lines and sentences."""
@@ -109,7 +107,7 @@ def chunks(text: str, longest: int) -> list[str]:
 
 
 def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
-    """The triples in a reply: objects with the three keys, or lists of three; nested lists stand for their members.
+    """The triples in a reply: objects with the three keys, or lists of three names, at any depth.
 
     Args:
         dropped: Counts replies without JSON and invalid triples.
@@ -117,34 +115,32 @@ def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
     values = [match.value for match in json_values(reply)]
     if not values:
         dropped["reply without triples"] += 1
-    return [triple for value in values for triple in _triples(value, dropped)]
+    triples = [_triple(item) for value in values for item in _items(value)]
+    dropped["broken triple"] += triples.count(None)
+    dropped -= collections.Counter()
+    return [triple for triple in triples if triple is not None]
 
 
-def _triples(value: Any, dropped: collections.Counter[str]) -> Iterator[Triple]:
-    if isinstance(value, dict) and value and not value.keys() & set(KEYS):
+def _items(value: Any) -> Iterator[Any]:
+    """The innermost objects and lists of a reply."""
+    if isinstance(value, dict) and value.keys().isdisjoint(KEYS):
         value = list(value.values())
-    if isinstance(value, list) and not (len(value) == len(KEYS) and all(isinstance(item, str) for item in value[:2])):
+    if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
         for item in value:
-            yield from _triples(item, dropped)
-        return
-    parts = map(value.get, KEYS) if isinstance(value, dict) else value if isinstance(value, list) else ()
-    sides = [_names(item) for item in parts]
-    if len(sides) == len(KEYS) and all(sides):
-        subjects, relations, objects = sides
-        yield from product(subjects, relations, objects)
-    else:
-        dropped["broken triple"] += 1
+            yield from _items(item)
+    elif value != []:
+        yield value
 
 
-def _names(value: Any) -> list[str]:
-    """The names in a value; none if one of them is invalid."""
-    names = [_name(part) for part in (value if isinstance(value, list) else [value])[:MOST_NAMES]]
-    return names if all(names) else []
+def _triple(item: Any) -> Triple | None:
+    parts = list(map(item.get, KEYS)) if isinstance(item, dict) else item
+    names = list(map(_name, parts)) if isinstance(parts, list) else []
+    return (names[0], names[1], names[2]) if len(names) == len(KEYS) and all(names) else None
 
 
 def _name(value: Any) -> str:
     """A text or number as a one-line name, whole numbers without a fraction; "" if it is invalid."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""

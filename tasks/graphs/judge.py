@@ -29,9 +29,7 @@ LONGEST_CONTEXT = 12_000
 ANSWERED = 0.8
 """Similarity to the gold at which an answer without context counts as right."""
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
-SCORE = re.compile(r"score[^\w-]{0,9}([0-9][0-9.,/]*)", re.IGNORECASE)
-ALONE = re.compile(r"(?<![\w.,/-])[0-9]+(?:[.,/][0-9]+)*(?!\w)")
-GRADE = re.compile(r"([012])(?:/2)?[.,]?")
+GRADE = re.compile(r"(?<![\w.,/-])([012])(?:/2)?(?![\w/]|[.,]\d)")
 
 
 def rule_violation(plan: QuestionPlan, text: str, invents: bool) -> str | None:
@@ -56,9 +54,8 @@ def _numbers(text: str) -> set[str]:
 
 def presence(plan: QuestionPlan, question: str, answer: str) -> float:
     """How closely question and answer name their entities, 0 to 100: the mean of DRAGON's presence coefficients."""
-    in_question = [100.0 if contains_phrase(question, name) else likeness(name, question) for name in plan.entities]
-    in_answer = [100.0 if contains_phrase(answer, name) else likeness(name, answer) for name in plan.answers]
-    return statistics.fmean([*in_question, *in_answer])
+    pairs = [*((name, question) for name in plan.entities), *((name, answer) for name in plan.answers)]
+    return statistics.fmean(100.0 if contains_phrase(text, name) else likeness(name, text) for name, text in pairs)
 
 
 def trim(values: Sequence[float], share: float) -> list[bool]:
@@ -155,18 +152,11 @@ def _grade_prompt(question: Question, context: str, parts: Mapping[str, Any], cr
 
 
 def grade_in(reply: str) -> int | None:
-    """The grade in a reply: under the key "score", after that word, or the only number in it; otherwise None.
+    """The grade in a reply: under the key "score", or the only one in it; otherwise None.
 
     >>> grade_in('{"score": 2}'), grade_in("Score: 1/2"), grade_in("1.5"), grade_in("0 or 1")
     (2, 1, None, None)
     """
-    for value in objects_in(reply):
-        if "score" in value:
-            return _grade(str(value["score"]))
-    scores = set(SCORE.findall(reply)) or set(ALONE.findall(reply))
-    return _grade(scores.pop()) if len(scores) == 1 else None
-
-
-def _grade(text: str) -> int | None:
-    whole = GRADE.fullmatch(text.strip())
-    return int(whole[1]) if whole else None
+    scores = [str(value["score"]) for value in objects_in(reply) if "score" in value]
+    grades = set(GRADE.findall(scores[0] if scores else reply))
+    return int(grades.pop()) if len(grades) == 1 else None

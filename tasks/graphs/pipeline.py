@@ -18,7 +18,7 @@ from r_eval.records import Question
 from r_eval.tasks.graphs import judge
 from r_eval.tasks.graphs.ask import QuestionPlan, gold_program, plans
 from r_eval.tasks.graphs.graph import Subgraph, sample
-from r_eval.tasks.graphs.graph_file import GraphFile, RelationWords
+from r_eval.tasks.graphs.graph_file import GraphFile, GraphPart, RelationWords
 from r_eval.tasks.graphs.source import TripleSource
 from r_eval.tasks.graphs.wording import facts, word, word_by_llm
 from r_eval.tasks.llm_client import LLMClient
@@ -63,31 +63,24 @@ async def generate(
             raise UserError(f"graph.relations: {unknown('relation', relation, source.graph.by_relation)}")
     async with contextlib.AsyncExitStack() as stack:
         clients = {name: await stack.enter_async_context(LLMClient(name, replies)) for name in file.graph.llms}
-        pipeline = _Pipeline(file, source, sandbox, seed, clients, similarity)
+        pipeline = _Pipeline(file.graph, source, sandbox, seed, clients, similarity)
         await pipeline.make(count)
     return pipeline.result
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Draft:
-    plan: QuestionPlan
-    question: Question
+Draft = tuple[QuestionPlan, Question]
 
 
+@dataclasses.dataclass
 class _Pipeline:
-    def __init__(
-        self,
-        file: GraphFile,
-        source: TripleSource,
-        sandbox: Sandbox,
-        seed: int,
-        clients: Mapping[str, LLMClient],
-        similarity: judge.Similarity,
-    ) -> None:
-        self.part, self.source, self.sandbox, self.seed = file.graph, source, sandbox, seed
-        self.clients, self.similarity = clients, similarity
-        self.result = Generated()
-        self.texts: set[str] = set()
+    part: GraphPart
+    source: TripleSource
+    sandbox: Sandbox
+    seed: int
+    clients: Mapping[str, LLMClient]
+    similarity: judge.Similarity
+    result: Generated = dataclasses.field(default_factory=Generated)
+    texts: set[str] = dataclasses.field(default_factory=set)
 
     async def make(self, count: int) -> None:
         """Fill `result` in rounds, until there are enough questions or every type has run short."""
@@ -98,7 +91,7 @@ class _Pipeline:
         streams: dict[str, Iterator[Subgraph]] = {
             type: sample(self.source.graph, type, self.seed, None if part.llm else able[type]) for type in part.types
         }
-        drafts_by_type: dict[str, list[_Draft]] = {type: [] for type in part.types}
+        drafts_by_type: dict[str, list[Draft]] = {type: [] for type in part.types}
         unfinished: list[str] = [*part.types]
         while unfinished and (missing := count - sum(map(len, drafts_by_type.values()))) > 0:
             for type, number in quotas(unfinished, missing).items():
@@ -106,16 +99,16 @@ class _Pipeline:
                 drafts_by_type[type] += batch
                 if len(batch) < number or part.per_type:
                     unfinished.remove(type)
-        for type in TRIMMED:
-            if drafts := drafts_by_type.get(type):
-                values = [judge.presence(d.plan, d.question.question, d.question.answers[0]) for d in drafts]
-                outside = [None if inside else "trimmed" for inside in judge.trim(values, part.filters.trim)]
-                drafts_by_type[type] = self._filter(drafts, outside)
-        self.result.questions = [draft.question for drafts in drafts_by_type.values() for draft in drafts]
+        for type in (one for one in TRIMMED if one in part.types):
+            drafts = drafts_by_type[type]
+            values = [judge.presence(plan, question.question, question.answers[0]) for plan, question in drafts]
+            outside = [None if inside else "trimmed" for inside in judge.trim(values, part.filters.trim)]
+            drafts_by_type[type] = self._filter(drafts, outside)
+        self.result.questions = [question for drafts in drafts_by_type.values() for _, question in drafts]
 
-    async def _some(self, type: str, stream: Iterator[Subgraph], number: int) -> list[_Draft]:
+    async def _some(self, type: str, stream: Iterator[Subgraph], number: int) -> list[Draft]:
         """A number of questions of a type, or fewer if it runs short."""
-        drafts: list[_Draft] = []
+        drafts: list[Draft] = []
         budget = (TRIES_OF_LLM if self.clients else TRIES) * number + AT_LEAST
         while len(drafts) < number and (batch := list(islice(stream, min(number - len(drafts), AT_ONCE, budget)))):
             budget -= len(batch)
@@ -123,47 +116,43 @@ class _Pipeline:
         self._drop(f"{type} given up after many in vain", budget == 0)
         return drafts
 
-    async def _batch(self, subgraphs: list[Subgraph]) -> list[_Draft]:
+    async def _batch(self, subgraphs: list[Subgraph]) -> list[Draft]:
         """The questions of subgraphs that pass every check, in order."""
         drafts = [draft for draft in map(self._draft, subgraphs) if draft is not None]
-        solved = await solve([draft.question for draft in drafts], self.source.environment, self.sandbox)
+        solved = await solve([question for _, question in drafts], self.source.environment, self.sandbox)
         reasons = {run.question.id: _unsolved(run) for run in solved}
-        drafts = self._filter(drafts, [reasons.get(draft.question.id) for draft in drafts])
+        drafts = self._filter(drafts, [reasons.get(question.id) for _, question in drafts])
         if self.part.llm is not None:
             client = self.clients[self.part.llm]
-            texts = await asyncio.gather(*(word_by_llm(draft.plan, client) for draft in drafts))
-            for draft, text in zip(drafts, texts, strict=True):
-                draft.question.question = text or ""
+            texts = await asyncio.gather(*(word_by_llm(plan, client) for plan, _ in drafts))
+            for (_, question), text in zip(drafts, texts, strict=True):
+                question.question = text or ""
             drafts = self._filter(drafts, [None if text else "no question in the reply" for text in texts])
-        drafts = self._filter(drafts, list(map(self._rule_violation, drafts)))
-        return self._filter(drafts, await asyncio.gather(*map(self._rejection, drafts)))
+        drafts = self._filter(drafts, [self._rule_violation(*draft) for draft in drafts])
+        return self._filter(drafts, await asyncio.gather(*(self._rejection(*draft) for draft in drafts)))
 
-    def _filter(self, drafts: list[_Draft], reasons: list[str | None]) -> list[_Draft]:
+    def _filter(self, drafts: list[Draft], reasons: list[str | None]) -> list[Draft]:
         """The drafts without a reason for rejection; the others are counted."""
-        for draft, reason in zip(drafts, reasons, strict=True):
+        for (_, question), reason in zip(drafts, reasons, strict=True):
             if reason is not None:
-                self.result.drop(reason, draft.question.question)
+                self.result.drop(reason, question.question)
         return [draft for draft, reason in zip(drafts, reasons, strict=True) if reason is None]
 
-    def _draft(self, subgraph: Subgraph) -> _Draft | None:
+    def _draft(self, subgraph: Subgraph) -> Draft | None:
         """A seeded choice among the plans with one answer and a wording, preferring plans with a program."""
-        if not self.source.is_documented(subgraph):
-            self._drop("document missing")
-            return None
-        part = self.part
-        reasons: list[str] = []
-        drafts: list[_Draft] = []
-        for plan in sorted(plans(subgraph), key=lambda p: _digest(f"{self.seed}/{p.key}", 8)):
+        part, reasons, drafts = self.part, list[str](), list[Draft]()
+        possible = plans(subgraph) if self.source.is_documented(subgraph) else []
+        for plan in sorted(possible, key=lambda p: _digest(f"{self.seed}/{p.key}", 8)):
             reason = plan.rejection_reason(self.source.graph)
             text = word(plan, part.relations, part.frames) if part.llm is None and reason is None else ""
             if reason is None and text is not None:
                 program = gold_program(plan, part.program, part.relations) if part.program else None
-                drafts.append(_Draft(plan, self._question(plan, text, program)))
+                drafts.append((plan, self._question(plan, text, program)))
             reasons.append(reason or "no words")
         if not drafts:
-            self._drop(reasons[0])
+            self._drop(reasons[0] if reasons else "document missing")
             return None
-        return next((draft for draft in drafts if draft.question.program), drafts[0])
+        return next((draft for draft in drafts if draft[1].program), drafts[0])
 
     def _question(self, plan: QuestionPlan, text: str, program: str | None) -> Question:
         subgraph, texts = plan.subgraph, self.source.texts(plan.subgraph)
@@ -183,25 +172,24 @@ class _Pipeline:
             meta={key: value for key, value in meta.items() if value},
         )
 
-    def _rule_violation(self, draft: _Draft) -> str | None:
-        text = draft.question.question
-        reason = judge.rule_violation(draft.plan, text, self.part.llm is None)
-        if reason is None and folded(text) in self.texts:
+    def _rule_violation(self, plan: QuestionPlan, question: Question) -> str | None:
+        text = folded(question.question)
+        reason = judge.rule_violation(plan, question.question, self.part.llm is None)
+        if reason is None and text in self.texts:
             return "duplicate"
-        if reason is None:
-            self.texts.add(folded(text))
+        self.texts |= {text} if reason is None else set()
         return reason
 
-    async def _rejection(self, draft: _Draft) -> str | None:
+    async def _rejection(self, plan: QuestionPlan, question: Question) -> str | None:
         """Why an LLM filter rejects a question; None if it passes."""
-        filters, texts = self.part.filters, self.source.texts(draft.plan.subgraph).values()
+        filters, texts = self.part.filters, self.source.texts(plan.subgraph).values()
         if filters.entities is not None and texts:
             client = self.clients[filters.entities]
             entities = await asyncio.gather(*(judge.named_entities(document.text, client) for document in texts))
-            if not judge.mentions_entity(draft.plan, [name for names in entities for name in names]):
+            if not judge.mentions_entity(plan, [name for names in entities for name in names]):
                 return "no named entity"
-        context = "\n\n".join(document.text for document in texts) or facts(draft.plan)
-        return await judge.rejection(draft.question, context, filters, self.clients, self.similarity)
+        context = "\n\n".join(document.text for document in texts) or facts(plan)
+        return await judge.rejection(question, context, filters, self.clients, self.similarity)
 
     def _drop(self, reason: str, number: int = 1) -> None:
         if number:

@@ -1,10 +1,11 @@
 """Formats: how the records of a published dataset become questions.
 
-A format is a function `read(source, settings, size, seed)` that yields questions and the outcomes of other records.
+A format is a function `read(source, settings, data)` that yields questions and counts other records in `data`.
 """
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import hashlib
@@ -19,37 +20,73 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from r_eval.records import Level, Question
 from r_eval.tasks.files import validation_message
-from r_eval.tasks.loaders.reading import DataRecord, RecordError, records
+from r_eval.tasks.loaders.reading import InvalidRecord, records
+
+SHOWN = 3
+"""Number of broken records that are named."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Skipped:
-    """Valid records without a question, such as unanswerable ones."""
+class RecordError:
+    """A broken record."""
 
+    place: str
     reason: str
-    number: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RecordWarning:
-    """A warning about a record that is still used."""
+@dataclasses.dataclass
+class Data:
+    """A dataset while and after it is loaded.
 
-    message: str
+    Attributes:
+        format: Name of its format.
+        questions: All questions in the file's order, or the sample.
+        records: Number of records.
+        n_questions: Number of questions before sampling.
+        n_broken: Number of broken records.
+        faults: The first broken records.
+        skipped: Number of valid records without a question by reason.
+        remarks: Number of questions with a warning by message.
+        levels: Number of questions by level.
+        version: Hash of the whole dataset rather than the sample.
+        samples, seed: Size and seed of the sample, for formats that cannot build all questions in bounded memory.
+    """
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Read:
-    """Number of records, if not each has one question, and their hash, if only a sample is built."""
-
-    records: int
+    format: str
+    questions: tuple[Question, ...] = ()
+    records: int = 0
+    n_questions: int = 0
+    n_broken: int = 0
+    faults: list[RecordError] = dataclasses.field(default_factory=list)
+    skipped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    remarks: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    levels: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     version: str = ""
+    samples: int | None = None
+    seed: int = 0
+
+    def add_fault(self, place: str, reason: object) -> None:
+        """Count a broken record."""
+        self.n_broken += 1
+        if len(self.faults) < SHOWN:
+            self.faults.append(RecordError(place, str(reason)))
+
+    def notes(self) -> str:
+        """One line on unusable records and warnings; "" for none."""
+        broken = f"{self.n_broken:,} of {self.records:,} records are broken and not asked, such as "
+        return "; ".join([*([f"{broken}{self.faults[0]}"] if self.n_broken else []), *self.counts()])
+
+    def counts(self) -> list[str]:
+        """Skipped records and warnings with their numbers."""
+        skipped = [f"{number:,} left out: {reason}" for reason, number in self.skipped.items()]
+        return [*skipped, *(f"{number:,} asked though {message}" for message, number in self.remarks.items())]
 
 
-class InvalidRecord(ValueError):
-    """A record violates the format; the message says how."""
-
-
-Item = Question | RecordError | Skipped | RecordWarning | Read
+class Skipped(Exception):
+    """A valid record without a question, such as an unanswerable one; the message says why."""
 
 
 class Settings(BaseModel):
@@ -59,11 +96,13 @@ class Settings(BaseModel):
 
 
 Keys = frozenset[str]
-Reader = Callable[[str, Any, int | None, int], Iterator[Item]]
+Reader = Callable[[str, Any, Data], Iterator[Question]]
 Raw = dict[str, Any]
 """A published record; keys that the format does not name are ignored."""
-Maker = Callable[[Raw], Question | Skipped]
-"""Builds the question of a record; raises `InvalidRecord`, or KeyError or TypeError for missing or mistyped parts."""
+Maker = Callable[[Raw], Question]
+"""Builds the question of a record; raises `InvalidRecord` or `Skipped`, or KeyError or TypeError for missing or
+mistyped parts.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +112,7 @@ class Format:
     Attributes:
         name: Name in a grid.
         expects: Description of a file for error messages.
-        read: Yields the items of a dataset. Takes the source, the settings, and the sample size and seed, for formats
-            that cannot build all questions in bounded memory.
+        read: Yields the questions of a dataset.
         keys: Sets of keys that identify a record.
         is_like: Recognises a file by its path and first records, if keys are not enough.
         general: Whether many datasets have this format, so that it may replace an installed task's own.
@@ -92,11 +130,9 @@ class Format:
         """How well a file with these first records matches the format, 0 for not at all; some may be invalid."""
         if self.is_like is not None and self.is_like(path, sample):
             return 4
-        record_keys = [record.keys() for record in sample if isinstance(record, dict)]
-        fitting = (
-            len(keys) for keys in self.keys if 2 * sum(keys <= present for present in record_keys) >= len(sample) > 0
-        )
-        return max(fitting, default=0)
+        present = [record.keys() for record in sample if isinstance(record, dict)]
+        fitting = [keys for keys in self.keys if 2 * sum(keys <= names for names in present) >= len(sample) > 0]
+        return max(map(len, fitting), default=0)
 
 
 _FORMATS: dict[str, Format] = {}
@@ -111,11 +147,11 @@ def formats() -> dict[str, Format]:
     return dict(sorted(_FORMATS.items()))
 
 
-def form(name: str, expects: str, *keys: Keys, **facts: Any) -> Callable[[Reader], Reader]:
+def form(name: str, expects: str, *keys: Keys, **attributes: Any) -> Callable[[Reader], Reader]:
     """Decorator that registers a function as the reader of a format; see `Format`."""
 
     def register(read: Reader) -> Reader:
-        _FORMATS[name] = Format(name, expects, read, keys, **facts)
+        _FORMATS[name] = Format(name, expects, read, keys, **attributes)
         return read
 
     return register
@@ -125,30 +161,33 @@ def record_form(name: str, expects: str, *keys: Keys) -> Callable[[Maker], Maker
     """Decorator that registers a function from record to question as a format without settings."""
 
     def register(make: Maker) -> Maker:
-        form(name, expects, *keys)(lambda source, settings, size, seed: convert_records(records(source), make))
+        form(name, expects, *keys)(lambda source, settings, data: convert_records(records(source), make, data))
         return make
 
     return register
 
 
-def convert_records(items: Iterable[DataRecord | RecordError], make: Maker) -> Iterator[Item]:
-    """The questions of records, and errors for invalid ones."""
-    for record in items:
-        if isinstance(record, RecordError):
-            yield record
-            continue
+def convert_records(items: Iterable[tuple[str, Any]], make: Maker, data: Data) -> Iterator[Question]:
+    """The questions of records; invalid and skipped ones are counted in `data`."""
+    for place, record in items:
         try:
-            if not isinstance(record.data, dict):
+            if isinstance(record, InvalidRecord):
+                raise record
+            if not isinstance(record, dict):
                 raise InvalidRecord("is no JSON object")
-            yield make(record.data)
+            question = make(record)
+        except Skipped as reason:
+            data.skipped[str(reason)] += 1
         except InvalidRecord as error:
-            yield RecordError(record.place, str(error))
+            data.add_fault(place, error)
         except ValidationError as error:
-            yield RecordError(record.place, validation_message(error, Question))
+            data.add_fault(place, validation_message(error, Question))
         except KeyError as error:
-            yield RecordError(record.place, f"the key {error.args[0]} is missing")
+            data.add_fault(place, f"the key {error.args[0]} is missing")
         except (TypeError, ValueError, AttributeError, LookupError) as error:
-            yield RecordError(record.place, f"a part of it is of another type: {str(error)[:120]}")
+            data.add_fault(place, f"a part of it is of another type: {str(error)[:120]}")
+        else:
+            yield question
 
 
 def text_in(raw: Mapping[str, Any], key: str) -> str:
@@ -190,10 +229,9 @@ BY_CHANCE = re.compile(r"yes|no|true|false|\d{1,2}", re.IGNORECASE)
 def evidence_for(answer: str, titles: Sequence[str]) -> list[str]:
     """The evidence of a question over encyclopedia pages.
 
-    A dataset's supporting sentences come from a dump of its year and differ in other wikis, so they go to `meta`. For a
-    phrase there is no evidence but the answer itself. An answer that occurs in any text by chance (yes, no, a small
-    number) has the titles of the pages as evidence, without "(film)" and the like: pages begin with their title, and a
-    system must have seen all compared pages.
+    For a phrase there is no evidence but the answer itself, since the supporting sentences differ between dumps. An
+    answer that occurs in any text by chance (yes, no, a small number) has the titles of the pages as evidence, without
+    "(film)" and the like: pages begin with their title, and a system must have seen all compared pages.
     """
     if not BY_CHANCE.fullmatch(answer.strip()):
         return []

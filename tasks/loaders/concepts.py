@@ -11,18 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.records import Document, Level, Question
-from r_eval.tasks.loaders.base import (
-    InvalidRecord,
-    Item,
-    Raw,
-    content_id,
-    convert_records,
-    form,
-    question_of,
-    record_form,
-    text_in,
-)
-from r_eval.tasks.loaders.reading import records
+from r_eval.tasks.loaders.base import Data, Raw, content_id, convert_records, form, question_of, record_form, text_in
+from r_eval.tasks.loaders.reading import InvalidRecord, records
 
 
 @record_form(
@@ -111,7 +101,7 @@ LEVELS: dict[str, Level] = {"1": "KS", "2": "KU", "3": "KA"}
     frozenset({"request_states"}),
     general=True,
 )
-def kola(source: str, settings: Any, size: int | None, seed: int) -> Iterator[Item]:
+def kola(source: str, settings: Any, data: Data) -> Iterator[Question]:
     """KoLA's requests to a model; the level is the first digit of the file's name (`2-1_...`).
 
     Ids of the file are not unique, so a hash of the content is appended.
@@ -127,7 +117,7 @@ def kola(source: str, settings: Any, size: int | None, seed: int) -> Iterator[It
         meta = {"id": id, "split": instance.get("split")}
         return question_of(f"{id}-{content}" if id else content, text, golds, level, meta=meta)
 
-    return convert_records(records(source, inside="request_states"), question)
+    return convert_records(records(source, inside="request_states"), question, data)
 
 
 def without_demonstrations(text: str) -> str:

@@ -17,20 +17,8 @@ from typing import Any, Literal
 
 from r_eval.languages import Language, language_of
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import (
-    InvalidRecord,
-    Item,
-    Raw,
-    Read,
-    RecordWarning,
-    Settings,
-    Skipped,
-    convert_records,
-    form,
-    question_of,
-    text_in,
-)
-from r_eval.tasks.loaders.reading import DataRecord, RecordError, json_lists, json_members
+from r_eval.tasks.loaders.base import Data, Raw, Settings, Skipped, convert_records, form, question_of, text_in
+from r_eval.tasks.loaders.reading import InvalidRecord, json_members
 
 Key = Literal[
     "continuing_writing",
@@ -96,10 +84,6 @@ LISTS: Mapping[str, List] = {
 }
 
 
-ARITY: Mapping[str, int] = {"questanswer_1doc": 1, "questanswer_2docs": 2, "questanswer_3docs": 3}
-"""Number of source texts for a question of a list."""
-
-
 class CrudSettings(Settings):
     """`task`: the list to use; default: all."""
 
@@ -118,39 +102,33 @@ def _is_crud(path: Path, sample: Sequence[Any]) -> bool:
     settings=CrudSettings,
     is_like=_is_crud,
 )
-def crud_rag(source: str, settings: CrudSettings, size: int | None, seed: int) -> Iterator[Item]:
+def crud_rag(source: str, settings: CrudSettings, data: Data) -> Iterator[Question]:
     """The records of the lists without duplicates of question and reference."""
     seen: set[tuple[str, ...]] = set()
-    for record in json_lists(Path(source)):
-        key, data = record.data
-        if key not in LISTS or settings.task not in (None, key):
+    for key, value in json_members(Path(source)):
+        if key not in LISTS or settings.task not in (None, key) or not isinstance(value, list):
             continue
-        for item in convert_records([DataRecord(record.place, data)], functools.partial(_question, key)):
-            if isinstance(item, Question):
-                same = (key, item.question, *item.answers)
-                if same in seen:
-                    item = Skipped(TWICE)
-                elif (n_texts := ARITY.get(key)) and (arity := item.meta.get("arity", 0)) != n_texts:
-                    yield RecordWarning(
-                        f"records of {key} hold {arity or 'none'} of the {n_texts} texts that it promises"
-                    )
-                seen.add(same)
-            yield item
+        items = ((f"{source}: {key}, record {number}", item) for number, item in enumerate(value, 1))
+        for question in convert_records(items, functools.partial(_question, key), data):
+            same = (key, question.question, *question.answers)
+            if same in seen:
+                data.skipped[TWICE] += 1
+                continue
+            seen.add(same)
+            yield question
 
 
-def _question(key: str, raw: Raw) -> Question | Skipped:
+def _question(key: str, raw: Raw) -> Question:
     form, id = LISTS[key], str(raw["ID"]).strip()
     text, query, reference = text_in(raw, form.question_key), "", raw[form.reference_key].strip()
     if not id or raw["ID"] is None:
         raise InvalidRecord("ID: is empty")
     if not reference:
-        return Skipped(EMPTY)
+        raise Skipped(EMPTY)
     if is_error_message(reference):
-        return Skipped(LEAKED)
+        raise Skipped(LEAKED)
     sources = [source for name in form.sources if (source := raw.get(name, "")).strip()]
     meta = {name: raw.get(field) for name, field in form.meta_fields.items()}
-    if key in ARITY:
-        meta["arity"] = len(sources)
     if key == "hallu_modified":
         query, sources = text, [f"{text}{source}" for source in sources]
         beginning, continuation = LABELS[language_of(text)]
@@ -185,30 +163,24 @@ def _is_generated(path: Path, sample: Sequence[Any]) -> bool:
     "CRUD-RAG's generated questions: a JSON object that has question and answers for each document's id",
     is_like=_is_generated,
 )
-def crud_questions(source: str, settings: Any, size: int | None, seed: int) -> Iterator[Item]:
+def crud_questions(source: str, settings: Any, data: Data) -> Iterator[Question]:
     """RAGQuestEval's question files. Documents with fewer answers than questions are left out, since it is unclear
     which answer is missing.
     """
-    number = 0
-    for record in json_members(Path(source)):
-        number += 1
-        document, data = record.data
+    for document, value in json_members(Path(source)):
+        data.records += 1
         try:
-            questions, answers = (
-                [str.strip(item) for item in data["question"]],
-                [str.strip(item) for item in data["answers"]],
-            )
+            questions, answers = (list(map(str.strip, value[key])) for key in ("question", "answers"))
         except (KeyError, TypeError):
-            yield RecordError(record.place, "holds no lists of texts under question and answers")
+            data.add_fault(f"{source}: {document}", "holds no lists of texts under question and answers")
             continue
         if len(questions) != len(answers):
-            yield Skipped("documents of which not every question has an answer")
+            data.skipped["documents of which not every question has an answer"] += 1
             continue
         for place, (question, answer) in enumerate(zip(questions, answers, strict=True)):
             if not question or not answer:
-                yield Skipped("questions without text or answer")
+                data.skipped["questions without text or answer"] += 1
             elif answer.rstrip("。.") == UNANSWERABLE:
-                yield Skipped("unanswerable questions")
+                data.skipped["unanswerable questions"] += 1
             else:
                 yield question_of(f"{document}-{place}", question, [answer], "KS", meta={"document": document})
-    yield Read(number)

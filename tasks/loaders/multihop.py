@@ -9,7 +9,7 @@ from typing import Any
 from r_eval.errors import UserError
 from r_eval.records import Document, Question
 from r_eval.tasks.loaders.base import (
-    Item,
+    Data,
     Raw,
     Settings,
     Skipped,
@@ -21,7 +21,7 @@ from r_eval.tasks.loaders.base import (
     record_form,
     text_in,
 )
-from r_eval.tasks.loaders.reading import RecordError, records
+from r_eval.tasks.loaders.reading import records
 
 
 @record_form(
@@ -44,10 +44,10 @@ class TwoWikiSettings(Settings):
     frozenset({"question", "answer", "type", "evidences"}),
     settings=TwoWikiSettings,
 )
-def two_wiki(source: str, settings: TwoWikiSettings, size: int | None, seed: int) -> Iterator[Item]:
+def two_wiki(source: str, settings: TwoWikiSettings, data: Data) -> Iterator[Question]:
     """2WikiMultihopQA, with the aliases of its answers if their file is given."""
     aliases = read_aliases(settings.aliases) if settings.aliases else {}
-    yield from convert_records(records(source), lambda raw: _titled(raw, aliases.get(raw.get("answer_id", ""), [])))
+    return convert_records(records(source), lambda raw: _titled(raw, aliases.get(raw.get("answer_id", ""), [])), data)
 
 
 def _titled(raw: Raw, aliases: list[str]) -> Question:
@@ -59,10 +59,7 @@ def _titled(raw: Raw, aliases: list[str]) -> Question:
         text,
         [answer, *aliases],
         evidence=evidence_for(answer, [title for title, _ in facts]),
-        context=[
-            Document(title=title, text="".join(_spaced(sentences)))
-            for title, sentences in _pairs(raw.get("context", []))
-        ],
+        context=[Document(title=title, text=_joined(text)) for title, text in _pairs(raw.get("context", []))],
         meta={
             "type": raw.get("type"),
             "difficulty": raw.get("level"),
@@ -80,9 +77,9 @@ def _pairs(value: Any) -> list[Any]:
     return value or []
 
 
-def _spaced(sentences: list[str]) -> list[str]:
+def _joined(sentences: list[str]) -> str:
     """Sentences separated by a space, which some releases contain and others do not."""
-    return [s if number == 0 or s[:1].isspace() else f" {s}" for number, s in enumerate(sentences)]
+    return "".join(s if number == 0 or s[:1].isspace() else f" {s}" for number, s in enumerate(sentences))
 
 
 def read_aliases(path: str) -> dict[str, list[str]]:
@@ -92,13 +89,11 @@ def read_aliases(path: str) -> dict[str, list[str]]:
         UserError: The file is not the dataset's alias file.
     """
     aliases: dict[str, list[str]] = {}
-    for record in records(path):
-        if isinstance(record, RecordError):
-            raise UserError(str(record))
+    for place, raw in records(path):
         try:
-            aliases[record.data["Q_id"]] = [*record.data.get("aliases", []), *record.data.get("demonyms", [])]
+            aliases[raw["Q_id"]] = [*raw.get("aliases", []), *raw.get("demonyms", [])]
         except (KeyError, TypeError, AttributeError):
-            raise UserError(f"{record.place}: expected an alias record with Q_id and aliases") from None
+            raise UserError(f"{place}: expected an alias record with Q_id and aliases") from None
     return aliases
 
 
@@ -107,11 +102,11 @@ def read_aliases(path: str) -> dict[str, list[str]]:
     "MuSiQue: JSON Lines of records with id, paragraphs, question, question_decomposition and answer",
     frozenset({"id", "paragraphs", "question", "answer"}),
 )
-def musique(raw: Raw) -> Question | Skipped:
+def musique(raw: Raw) -> Question:
     """MuSiQue, answerable and full. Unanswerable questions are skipped and counted."""
     id, text, paragraphs = text_in(raw, "id"), text_in(raw, "question"), raw.get("paragraphs", [])
     if not raw.get("answerable", True):
-        return Skipped("unanswerable")
+        raise Skipped("unanswerable")
     answer = raw.get("answer", "")
     supporting = [paragraph["title"] for paragraph in paragraphs if paragraph.get("is_supporting")]
     hops = re.match(r"(\d)hop", id)

@@ -12,24 +12,19 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import itertools
 import json
-import random
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
-from rapidfuzz import fuzz
 
 from r_eval.languages import Language, language_of
 from r_eval.records import Document, Level, Question
-from r_eval.seeds import Seeds
 from r_eval.tasks.files import validation_message
-from r_eval.tasks.loaders.base import InvalidRecord, Item, Read, RecordWarning, Settings, Skipped, form
-from r_eval.tasks.loaders.reading import RecordError, records
-from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord, placeholders_in
+from r_eval.tasks.loaders.base import Data, Settings, form
+from r_eval.tasks.loaders.reading import InvalidRecord, records
+from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord
 from r_eval.tasks.placeholders.variants import LEVELS, Noise, Variant, variants
 
 Count = Annotated[int, Field(ge=0, le=1000)]
@@ -38,9 +33,6 @@ OF_KIND: Mapping[Kind, Level] = {"filtering": "KS", "combination": "KU", "reason
 NAMES: Mapping[Language, str] = {"en": "Document {}", "zh": "文档{}"}
 """Title of a document by position."""
 
-SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
-ALIKE = 55
-"""Similarity of two sentences, 0 to 100, at which they may answer the same question."""
 OTHER_TASK = "records of another task"
 OTHER_LANGUAGE = "records in another language"
 TWICE = "records with a duplicate id"
@@ -55,8 +47,6 @@ class PrgbSettings(Settings):
         task, language: Only records of this task or language.
         variants: Variants per record, "all" or a number.
         noise: Documents per level; levels that are not named have none.
-        library: Whether weak noise comes from all records, except for texts similar to the question or the sentences
-            that answer it.
         resample: Whether each variant samples its own noise and order, like the published code.
     """
 
@@ -64,7 +54,6 @@ class PrgbSettings(Settings):
     language: Language | None = None
     variants: Annotated[int, Field(ge=1, le=1000)] | Literal["all"] = 3
     noise: dict[Noise, Count] = {"weak": 4, "moderate": 4, "hard": 1}
-    library: bool = False
     resample: bool = False
 
 
@@ -75,71 +64,40 @@ class PrgbSettings(Settings):
     frozenset({"query", "golden_doc", "placeholder", "answer"}),
     settings=PrgbSettings,
 )
-def prgb(source: str, settings: PrgbSettings, size: int | None, seed: int) -> Iterator[Item]:
+def prgb(source: str, settings: PrgbSettings, data: Data) -> Iterator[Question]:
     """The questions of all records."""
-    n_records = 0
     records_by_id: dict[str, PlaceholderRecord] = {}
-    for read in records(source):
-        n_records += 1
-        if isinstance(read, RecordError):
-            yield read
-            continue
-        id = read.data.get("id") if isinstance(read.data, Mapping) else None
-        place = f"{read.place}: record {id}" if isinstance(id, str | int) and str(id).strip() else read.place
+    for place, raw in records(source):
+        data.records += 1
         try:
-            record = PlaceholderRecord.model_validate(from_cells(read.data))
+            if isinstance(raw, InvalidRecord):
+                raise raw
+            record = PlaceholderRecord.model_validate(from_cells(raw))
         except (ValidationError, InvalidRecord) as error:
-            yield RecordError(
-                place,
-                validation_message(error, PlaceholderRecord) if isinstance(error, ValidationError) else str(error),
-            )
+            id = raw.get("id") if isinstance(raw, Mapping) else None
+            reason = validation_message(error, PlaceholderRecord) if isinstance(error, ValidationError) else error
+            data.add_fault(place if id is None else f"{place}: record {id}", reason)
             continue
         if settings.task not in (None, record.kind):
-            yield Skipped(OTHER_TASK)
+            data.skipped[OTHER_TASK] += 1
         elif settings.language not in (None, language_of(record.query)):
-            yield Skipped(OTHER_LANGUAGE)
+            data.skipped[OTHER_LANGUAGE] += 1
         elif records_by_id.setdefault(record.id, record) is not record:
-            yield Skipped(TWICE)
-    if settings.library:
-        records_by_id = with_library(records_by_id, settings.noise.get("weak", 0), seed)
-    yield from questions(records_by_id.values(), settings, seed)
-    yield Read(n_records)
+            data.skipped[TWICE] += 1
+    yield from questions(records_by_id.values(), settings, data)
 
 
-def with_library(records_by_id: Mapping[str, PlaceholderRecord], count: int, seed: int) -> dict[str, PlaceholderRecord]:
-    """The records with up to `count` further weak-noise documents from the noise of all records."""
-    texts = (text for record in records_by_id.values() for level in LEVELS.values() for text in getattr(record, level))
-    library = list(dict.fromkeys(texts))
-    result = {}
-    for id, record in records_by_id.items():
-        tokens = record.tokens()
-        answering = [s for text in record.golden_doc for s in SENTENCES.split(text) if placeholders_in(s, tokens)]
-        close = [record.query, *answering]
-        shuffled = random.Random(Seeds(seed, id, 0).of("library")).sample(library, len(library))
-        apart = (text for text in shuffled if not any(_alike(text, sentence) for sentence in close))
-        documents = [*record.noise_doc_level1, *itertools.islice(apart, count)]
-        result[id] = record.model_copy(update={LEVELS["weak"]: documents})
-    return result
-
-
-def _alike(text: str, other: str) -> bool:
-    """Whether a sentence of a text is similar to another sentence."""
-    return any(fuzz.ratio(sentence, other) >= ALIKE for sentence in SENTENCES.split(text) if sentence)
-
-
-def questions(
-    prgb_records: Iterable[PlaceholderRecord], settings: PrgbSettings, seed: int
-) -> Iterator[Question | RecordWarning]:
-    """The questions of records, and warnings."""
+def questions(prgb_records: Iterable[PlaceholderRecord], settings: PrgbSettings, data: Data) -> Iterator[Question]:
+    """The questions of records; those with less noise or fewer variants than requested are counted in `data`."""
     number = None if settings.variants == "all" else settings.variants
     for record in prgb_records:
-        record_variants = variants(record, number, settings.noise, settings.resample, seed)
-        if len(record_variants) < (number or 0):
-            yield RecordWarning(LESS_VARIANTS)
-        if any(record_variants[0].noise[level] < count for level, count in settings.noise.items()):
-            yield RecordWarning(LESS_NOISE)
+        record_variants = variants(record, number, settings.noise, settings.resample, data.seed)
+        data.remarks[LESS_VARIANTS] += len(record_variants) < (number or 0)
+        noise = record_variants[0].noise
+        data.remarks[LESS_NOISE] += any(noise[level] < count for level, count in settings.noise.items())
         language = language_of(record.query)
         yield from (_question(record, variant, language) for variant in record_variants)
+    data.remarks = +data.remarks
 
 
 def _question(record: PlaceholderRecord, variant: Variant, language: Language) -> Question:
@@ -150,9 +108,7 @@ def _question(record: PlaceholderRecord, variant: Variant, language: Language) -
         level=OF_KIND[record.kind],
         evidence=list(variant.used),
         entities=list(variant.used),
-        context=[
-            Document(title=NAMES[language].format(place), text=text) for place, text in enumerate(variant.documents, 1)
-        ],
+        context=[Document(title=NAMES[language].format(n), text=text) for n, text in enumerate(variant.documents, 1)],
         meta={
             "document": record.id,
             "variant": variant.number,

@@ -1,13 +1,13 @@
 """Reads the records of datasets: JSON lists and objects, JSON Lines, CSV, Parquet and the Hugging Face Hub.
 
-A JSON list or object is read as a whole, or through ijson if larger than WHOLE; other files record by record.
+A record is a pair of its place (`FILE:LINE` or `FILE: record N`) and its data, which is an `InvalidRecord` if a line
+cannot be parsed. A JSON list or object is read as a whole, or through ijson if larger than WHOLE; other files record by
+record.
 """
 
 from __future__ import annotations
 
 import csv
-import dataclasses
-import functools
 import json
 import os
 from collections.abc import Iterator
@@ -21,39 +21,32 @@ HUB = "hf:"
 TABLES = (".csv", ".tsv")
 """File name suffixes of CSV files."""
 BOM = b"\xef\xbb\xbf"
-PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
 """The first bytes of compressed files."""
 WHOLE = 500 * 2**20
 """Maximum bytes of a JSON file that is read as a whole; in memory it takes about five times as much."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class DataRecord:
-    """A raw record of a file; `place` is `FILE:LINE` or the record's number."""
-
-    place: str
-    data: Any
+Records = Iterator[tuple[str, Any]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RecordError:
-    """A broken record."""
-
-    place: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
+class InvalidRecord(ValueError):
+    """A record violates the format; the message says how."""
 
 
 class NotThisForm(UserError):
     """A file is not valid in the form in which it is read."""
 
-    def __init__(self, path: Path | str, form: str, error: BaseException) -> None:
+    def __init__(self, path: Path | str, form: str, error: object) -> None:
         super().__init__(f"{path}: not valid {form}: {' '.join(str(error).split())[:120]}")
 
 
-def records(source: str | Path, inside: str = "") -> Iterator[DataRecord | RecordError]:
+def records(source: str | Path, inside: str = "") -> Records:
     """The records of a dataset in any form.
 
     Args:
@@ -69,14 +62,14 @@ def records(source: str | Path, inside: str = "") -> Iterator[DataRecord | Recor
     path = Path(source)
     first = first_character(path)
     if first == "[" or (inside and first == "{"):
-        return _of_list(path, inside if first == "{" else "")
+        return _of_json(path, inside if first == "{" else "")
     if first == "P" and path.open("rb").read(4) == b"PAR1":
         return _of_parquet(path)
     return _of_table(path) if path.suffix.lower() in TABLES and first != "{" else _of_lines(path)
 
 
-def json_members(path: Path) -> Iterator[DataRecord]:
-    """The members of one JSON object as (key, value).
+def json_members(path: Path) -> Iterator[tuple[str, Any]]:
+    """The keys and values of one JSON object.
 
     Raises:
         MissingExtra: The file needs ijson, which is not installed.
@@ -84,27 +77,18 @@ def json_members(path: Path) -> Iterator[DataRecord]:
     """
     value: Any = dict(_streamed(path, "")) if _is_large(path) else _whole(path)
     if not isinstance(value, dict):
-        raise NotThisForm(path, "JSON", ValueError("not one object"))
-    return (DataRecord(f"{path}: {key}", (key, member)) for key, member in value.items())
+        raise NotThisForm(path, "JSON", "not one object")
+    return iter(value.items())
 
 
-def json_lists(path: Path) -> Iterator[DataRecord]:
-    """The items of all lists in one JSON object as (key of the list, item); see `json_members`."""
-    for member in json_members(path):
-        key, value = member.data
-        for number, item in enumerate(value if isinstance(value, list) else (), 1):
-            yield DataRecord(f"{member.place}, record {number}", (key, item))
-
-
-def _of_list(path: Path, inside: str) -> Iterator[DataRecord]:
+def _of_json(path: Path, inside: str) -> Records:
     if _is_large(path):
         items = _streamed(path, f"{inside}.item" if inside else "item")
     else:
         value = _whole(path)
         members = value.get(inside) if inside else value
         items = iter(members if isinstance(members, list) else [])
-    for number, item in enumerate(items, 1):
-        yield DataRecord(f"{path}: record {number}", item)
+    return ((f"{path}: record {number}", item) for number, item in enumerate(items, 1))
 
 
 def _is_large(path: Path) -> bool:
@@ -113,25 +97,15 @@ def _is_large(path: Path) -> bool:
 
 
 def _whole(path: Path) -> Any:
-    """The content of a JSON file."""
-    at = path.stat()
-    return _load_json(path, at.st_mtime_ns, at.st_size)
-
-
-@functools.lru_cache(maxsize=1)
-def _load_json(path: Path, mtime: int, size: int) -> Any:
-    """A JSON file, cached between format detection and reading; `forget` clears the cache."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        with open_data(path) as file:
+            return json.loads(file.read())
     except json.JSONDecodeError as error:
         raise NotThisForm(f"{path}:{error.lineno}", "JSON", error) from None
     except UnicodeDecodeError as error:
         raise NotThisForm(path, "UTF-8 text", error) from None
     except (ValueError, RecursionError) as error:
         raise NotThisForm(path, "JSON", error) from None
-
-
-forget = _load_json.cache_clear
 
 
 def _streamed(path: Path, prefix: str) -> Iterator[Any]:
@@ -148,7 +122,7 @@ def _streamed(path: Path, prefix: str) -> Iterator[Any]:
             raise NotThisForm(path, "JSON", error) from None
 
 
-def _of_parquet(path: Path) -> Iterator[DataRecord]:
+def _of_parquet(path: Path) -> Records:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -156,17 +130,17 @@ def _of_parquet(path: Path) -> Iterator[DataRecord]:
     try:
         rows = (row for batch in parquet.ParquetFile(path).iter_batches() for row in batch.to_pylist())
         for number, row in enumerate(rows, 1):
-            yield DataRecord(f"{path}: record {number}", row)
+            yield f"{path}: record {number}", row
     except (ArrowException, OSError, ValueError) as error:
         raise NotThisForm(path, "Parquet", error) from None
 
 
-def _of_lines(path: Path) -> Iterator[DataRecord | RecordError]:
+def _of_lines(path: Path) -> Records:
     for place, text in lines(path):
         try:
-            yield DataRecord(place, json.loads(text))
+            yield place, json.loads(text)
         except (ValueError, RecursionError) as error:
-            yield RecordError(place, f"not valid JSON ({str(error)[:120]})")
+            yield place, InvalidRecord(f"not valid JSON ({str(error)[:120]})")
 
 
 def lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -183,22 +157,18 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
                 yield f"{path}:{number}", line.decode(errors="surrogateescape")
 
 
-def _of_table(path: Path) -> Iterator[DataRecord | RecordError]:
+def _of_table(path: Path) -> Records:
     """The rows of a CSV file as mappings; the header determines the delimiter (comma, tab or semicolon)."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             heading = file.readline()
             file.seek(0)
-            delimiter = max(",\t;", key=heading.count)
-            rows = csv.DictReader(file, delimiter=delimiter, strict=True)
+            rows = csv.DictReader(file, delimiter=max(",\t;", key=heading.count), strict=True)
             for row in rows:
-                place = f"{path}:{rows.line_num}"
-                if None in row or None in row.values():
-                    yield RecordError(place, "not as many fields as the heading has")
-                else:
-                    yield DataRecord(place, row)
+                whole = None not in row and None not in row.values()
+                yield f"{path}:{rows.line_num}", row if whole else InvalidRecord("not as many fields as the heading")
     except UnicodeDecodeError:
-        raise NotThisForm(path, "CSV", ValueError("not UTF-8 text; save the table as CSV in UTF-8")) from None
+        raise NotThisForm(path, "CSV", "not UTF-8 text; save the table as CSV in UTF-8") from None
     except csv.Error as error:
         raise NotThisForm(path, "CSV", error) from None
 
@@ -216,10 +186,9 @@ def open_data(path: Path) -> IO[bytes]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
     magic = file.read(8)
-    for start, kind in PACKED.items():
-        if magic.startswith(start):
-            file.close()
-            raise UserError(f"{path}: is packed ({kind}); unpack it first")
+    if kind := next((kind for start, kind in COMPRESSED.items() if magic.startswith(start)), None):
+        file.close()
+        raise UserError(f"{path}: is packed ({kind}); unpack it first")
     file.seek(len(BOM) if magic.startswith(BOM) else 0)
     return file
 
@@ -243,25 +212,20 @@ def local(name: str, folder: Path) -> str:
     return str(folder / name) if name and is_folder(folder / name) else name
 
 
-def _of_hub(source: str) -> Iterator[DataRecord]:
+def _of_hub(source: str) -> Records:
     """The records of a dataset of the Hub, streamed; by default of its only split."""
     try:
         import datasets
     except ImportError:
         raise MissingExtra("datasets", "datasets", f"data: {HUB}...") from None
-    whole = source.removeprefix(HUB)
-    name, _, place = whole.rpartition("#") if "#" in whole else (whole, "", "")
+    name, _, place = (source if "#" in source else f"{source}#").removeprefix(HUB).rpartition("#")
     config, _, split = place.partition("/")
     try:
-        splits = (
-            [split]
-            if split
-            else [str(split_name) for split_name in datasets.get_dataset_split_names(name, config or None)]
-        )
+        splits = [split] if split else list(map(str, datasets.get_dataset_split_names(name, config or None)))
         if len(splits) == 1:
             stream = datasets.load_dataset(name, config or None, split=splits[0], streaming=True)
             for number, row in enumerate(stream, 1):
-                yield DataRecord(f"{HUB}{name}: record {number} of {splits[0]}", row)
+                yield f"{HUB}{name}: record {number} of {splits[0]}", row
     except Exception as error:  # noqa: BLE001 - the library may raise anything
         text = " ".join(str(error).split())[:300] or "cannot be read"
         raise UserError(f"{HUB}{name}: {type(error).__name__}: {text}") from None

@@ -14,8 +14,7 @@ from typing import Any, Literal
 from r_eval.errors import UserError
 from r_eval.records import Question
 from r_eval.tasks.loaders.base import (
-    InvalidRecord,
-    Item,
+    Data,
     Raw,
     Settings,
     Skipped,
@@ -25,7 +24,7 @@ from r_eval.tasks.loaders.base import (
     question_of,
     text_in,
 )
-from r_eval.tasks.loaders.reading import HUB, records
+from r_eval.tasks.loaders.reading import HUB, InvalidRecord, records
 
 NUMBERED = re.compile(r"([1-9]\d?)\.jsonl")
 CALLS = {**dict.fromkeys(range(1, 9), 1), **dict.fromkeys(range(9, 31), 2), **dict.fromkeys(range(31, 45), 3)}
@@ -50,7 +49,7 @@ def numbered_files(folder: Path) -> dict[int, Path]:
     settings=SoAySettings,
     is_like=lambda path, sample: path.is_dir() and bool(numbered_files(path)),
 )
-def soay(source: str, settings: SoAySettings, size: int | None, seed: int) -> Iterator[Item]:
+def soay(source: str, settings: SoAySettings, data: Data) -> Iterator[Question]:
     """A folder of `1.jsonl` ... `44.jsonl`, or one of these files."""
     path = Path(source)
     if source.startswith(HUB) or not path.is_dir():
@@ -59,19 +58,19 @@ def soay(source: str, settings: SoAySettings, size: int | None, seed: int) -> It
     elif not (files := {**numbered_files(path)}):
         raise UserError(f"{path}: holds none of the files 1.jsonl ... 44.jsonl")
     for template, file in files.items():
-        yield from convert_records(records(file), functools.partial(_question, template, settings))
+        yield from convert_records(records(file), functools.partial(_question, template, settings), data)
 
 
-def _question(template: int, settings: SoAySettings, raw: Raw) -> Question | Skipped:
+def _question(template: int, settings: SoAySettings, raw: Raw) -> Question:
     calls = CALLS.get(template)
     if settings.difficulty and calls is None:
         raise InvalidRecord("its template is not known: the file's name is none of 1.jsonl ... 44.jsonl")
     if settings.difficulty and settings.difficulty != ("easy" if calls == 1 else "hard"):
-        return Skipped(f"not {settings.difficulty}")
+        raise Skipped(f"not {settings.difficulty}")
     suffix = "_en" if settings.language == "en" else ""
     answer = answer_of(raw["Answer"])
     if not answer:
-        return Skipped("without an answer")  # the published files have some
+        raise Skipped("without an answer")  # the published files have some
     text = text_in(raw, f"Query{suffix}")
     meta = {
         "template": template,

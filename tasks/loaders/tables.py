@@ -11,8 +11,8 @@ from typing import Any, get_args
 from pydantic import field_validator
 
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import InvalidRecord, Item, Settings, content_id, convert_records, form, question_of
-from r_eval.tasks.loaders.reading import records
+from r_eval.tasks.loaders.base import Data, Settings, content_id, convert_records, form, question_of
+from r_eval.tasks.loaders.reading import InvalidRecord, records
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id"),
@@ -39,9 +39,9 @@ class TableSettings(Settings):
         return columns
 
 
-def read_table(source: str, settings: TableSettings, size: int | None, seed: int) -> Iterator[Item]:
+def read_table(source: str, settings: TableSettings, data: Data) -> Iterator[Question]:
     """R-Eval's question format, or records with named columns."""
-    return convert_records(records(source), lambda row: _question(row, settings.columns))
+    return convert_records(records(source), lambda row: _question(row, settings.columns), data)
 
 
 KEYS = [frozenset(names) for names in product(COLUMNS["question"], COLUMNS["answers"])]

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from r_eval.records import Question
-from r_eval.tasks.loaders.base import Item, Read, Settings, Skipped, form
-from r_eval.tasks.loaders.reading import RecordError, lines
+from r_eval.tasks.loaders.base import Data, Settings, form
+from r_eval.tasks.loaders.reading import lines
 from r_eval.tasks.questions import place_in_order
 
 HIGH_SHARE, LOW_SHARE = 0.1, 0.5
@@ -47,51 +47,46 @@ def _is_triples(path: Path, sample: Sequence[Any]) -> bool:
 
 
 @form("wikidata5m", EXPECTS, settings=WikidataSettings, is_like=_is_triples)
-def wikidata5m(source: str, settings: WikidataSettings, size: int | None, seed: int) -> Iterator[Item]:
+def wikidata5m(source: str, settings: WikidataSettings, data: Data) -> Iterator[Question]:
     """The questions of the first pairs in a seeded order, or of all pairs without a sample size."""
     path, names = Path(source), Path(settings.aliases)
     digest = hashlib.blake2b(str(settings).encode(), digest_size=8)
     named_ids = {_number(fields[0], "Q") for _, fields in _rows(names, digest) if len(fields) > 1}
     counts = collections.Counter[int]()
     subjects: set[int] = set()
-    n_rows = 0
-    for n_rows, (place, fields) in enumerate(_rows(path, digest), 1):
-        triple = _triple(fields)
-        if triple is None:
-            yield Read(n_rows)
-            yield RecordError(place, EXPECTS)
+    for place, fields in _rows(path, digest):
+        data.records += 1
+        if (triple := _triple(fields)) is None:
+            data.add_fault(place, EXPECTS)
         else:
             counts.update((triple[0], triple[2]))
             subjects.add(triple[0])
-    yield Read(n_rows, digest.hexdigest())
+    data.version = digest.hexdigest()
     least, most = _bounds([counts[subject] for subject in subjects], settings.frequency)
-    skipped = collections.Counter[str]()
     pairs: set[Pair] = set()
     for s, p, o in _triples(path):
         if p not in phrases():
-            skipped["no phrase for the relation"] += 1
+            data.skipped["no phrase for the relation"] += 1
         elif not least <= counts[s] <= most:
-            skipped["not of the wanted frequency"] += 1
+            data.skipped["not of the wanted frequency"] += 1
         elif s not in named_ids or o not in named_ids:
-            skipped["an entity has no name"] += 1
+            data.skipped["an entity has no name"] += 1
         else:
             pairs.add((s, p))
-    yield from (Skipped(reason, number) for reason, number in skipped.items())
-    if size is not None:
-        pairs = set(
-            heapq.nsmallest(size + SPARE, pairs, key=lambda pair: place_in_order(f"Q{pair[0]}-{pair[1]}", seed))
-        )
-    yield from _questions(path, names, pairs, named_ids)
+    if data.samples is not None:
+        n_pairs = data.samples + SPARE
+        pairs = set(heapq.nsmallest(n_pairs, pairs, key=lambda p: place_in_order(f"Q{p[0]}-{p[1]}", data.seed)))
+    yield from _questions(path, names, pairs, named_ids, data)
 
 
-def _questions(path: Path, names: Path, pairs: set[Pair], named_ids: set[int | None]) -> Iterator[Item]:
+def _questions(path: Path, names: Path, pairs: set[Pair], named_ids: set[int | None], data: Data) -> Iterator[Question]:
     objects: dict[Pair, dict[int, None]] = {pair: {} for pair in pairs}
     for s, p, o in _triples(path):
         if (s, p) in objects and o in named_ids and len(objects[s, p]) <= MANY:
             objects[s, p][o] = None
     few = {pair: list(members) for pair, members in objects.items() if len(members) <= MANY}
     if len(few) < len(objects):
-        yield Skipped(f"more than {MANY} answers", len(objects) - len(few))
+        data.skipped[f"more than {MANY} answers"] += len(objects) - len(few)
     wanted_ids = {s for s, _ in pairs} | {o for members in few.values() for o in members}
     name_of: dict[int | None, list[str]] = {}
     for _, fields in _rows(names):

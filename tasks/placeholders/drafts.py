@@ -4,8 +4,7 @@
 - `combination_v1`: the same dimension of two named things. `_v2`: several values of one thing. `_v3`: the values of
   several things of a kind.
 - `comp`: which of three things has the highest value. `compare_ad`: what two things have in common, where one of them
-is
-  known only by its kind.
+  is known only by its kind.
 - `deductive_v1`: a thing has the value of its kind unless it has a fact of its own. `deductive_v2`: by a rule, a thing
   has the value of a thing that it is related to.
 """
@@ -18,7 +17,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from r_eval.tasks.placeholders.expressions import And, Expression, Literal, to_text
+from r_eval.tasks.placeholders.expressions import Expression, Group, Literal, to_text
 from r_eval.tasks.placeholders.variants import shuffled
 from r_eval.tasks.placeholders.world import Subtask, World
 
@@ -88,7 +87,7 @@ class Draft:
             numbers = [int(value) for value in values.values()]
             return to_text(Literal(self.names[numbers.index(max(numbers))]))
         parts: list[Expression] = [Literal(values[f"X{number}"]) for number in self.answer_numbers]
-        return to_text(And(tuple(parts)) if len(parts) > 1 else parts[0])
+        return to_text(Group("&", tuple(parts)) if len(parts) > 1 else parts[0])
 
     def program(self, top_k: int) -> str:
         """A program that finds the answer through `retrieve`; the same under all values."""
@@ -149,22 +148,18 @@ class KindFacts:
         self.world, self.name, self.kind = world, name, world.kinds[name]
         self.members = self.kind.members
 
-    def plain(self, member: str, side: str, value: str) -> Fact:
-        """A thing has a value."""
-        return Fact(member, self.world.dimensions[side].fact.format(name=member, value=value), value)
-
-    def numbered_facts(self, side: str, members: Iterable[str]) -> tuple[Fact, ...]:
-        """Things have the values X1, X2, ..."""
-        return tuple(self.plain(member, side, f"X{number}") for number, member in enumerate(members, 1))
-
-    def also(self, member: str, side: str, value: str) -> Fact:
-        """A thing has a further value."""
-        return Fact(member, (self.world.dimensions[side].also or "").format(name=member, value=value), value)
+    def fact(self, key: str, subject: str, side: str, value: str) -> Fact:
+        """A sentence of a dimension: `fact` or `also` of a thing, or `general` of the kind."""
+        text = str(getattr(self.world.dimensions[side], key))
+        return Fact(subject, text.format(name=subject, kind=subject, value=value), value, general=key == "general")
 
     def general(self, side: str, value: str) -> Fact:
         """The kind has a value in general."""
-        text = self.world.dimensions[side].general.format(kind=self.name, value=value)
-        return Fact(self.name, text, value, general=True)
+        return self.fact("general", self.name, side, value)
+
+    def numbered_facts(self, side: str, members: Iterable[str]) -> tuple[Fact, ...]:
+        """Things have the values X1, X2, ..."""
+        return tuple(self.fact("fact", member, side, f"X{number}") for number, member in enumerate(members, 1))
 
     def membership(self, member: str) -> Fact:
         """A thing belongs to the kind."""
@@ -194,8 +189,8 @@ def _two_things(of: KindFacts) -> Iterator[Draft]:
 def _several_values(of: KindFacts) -> Iterator[Draft]:
     numbers = tuple(range(1, SEVERAL + 1))
     for member, side in itertools.product(of.members, of.sides("also")):
-        golden = (of.plain(member, side, "X1"), *(of.also(member, side, f"X{number}") for number in numbers[1:]))
-        yield Draft(of.name, side, of.ask("ask_all", side, name=member), golden, (member,), numbers)
+        golden = (of.fact("fact" if n == 1 else "also", member, side, f"X{n}") for n in numbers)
+        yield Draft(of.name, side, of.ask("ask_all", side, name=member), tuple(golden), (member,), numbers)
 
 
 def _things_of_a_kind(of: KindFacts) -> Iterator[Draft]:
@@ -215,7 +210,7 @@ def _comparisons(of: KindFacts) -> Iterator[Draft]:
 def _in_common(of: KindFacts) -> Iterator[Draft]:
     pairs = itertools.permutations(of.members, 2) if of.kind.member else ()
     for (member, other), side, shared in itertools.product(pairs, of.sides("common"), (1, 2)):
-        values = of.plain(member, side, "X1"), of.also(member, side, "X2")
+        values = of.fact("fact", member, side, "X1"), of.fact("also", member, side, "X2")
         golden = (*values, of.membership(other), of.general(side, f"X{shared}"))
         query = of.ask("common", side, first=member, second=other)
         yield Draft(of.name, side, query, golden, (member, other), (shared,), premise=True)
@@ -225,7 +220,7 @@ def _inherited(of: KindFacts) -> Iterator[Draft]:
     members = of.members if of.kind.member else ()
     for member, side, has_own_fact in itertools.product(members, of.sides(), (False, True)):
         golden = [of.membership(member), of.general(side, "X1")]
-        golden += [of.plain(member, side, "X2")] if has_own_fact else []
+        golden += [of.fact("fact", member, side, "X2")] if has_own_fact else []
         query = of.ask("ask", side, name=member)
         yield Draft(of.name, side, query, tuple(golden), (member,), (2 if has_own_fact else 1,), premise=True)
 
@@ -235,7 +230,7 @@ def _related(of: KindFacts) -> Iterator[Draft]:
     for (name, other), relation, side in itertools.product(pairs, of.kind.relations, of.sides("feature")):
         rule = relation.rule.format(kind=of.name, feature=of.world.dimensions[side].feature)
         fact = Fact(name, relation.fact.format(name=name, other=other))
-        golden = (fact, Fact(of.name, rule, general=True), of.plain(other, side, "X1"))
+        golden = (fact, Fact(of.name, rule, general=True), of.fact("fact", other, side, "X1"))
         yield Draft(of.name, side, of.ask("ask", side, name=name), golden, (name, other), premise=True)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from r_eval.errors import UserError
-from r_eval.records import Question
 from r_eval.tasks.files import validation_message
-from r_eval.tasks.loaders.data import Data
+from r_eval.tasks.loaders.base import Data
 from r_eval.tasks.loaders.prgb import PrgbSettings, questions
 from r_eval.tasks.placeholders.making import make_records
 from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord
@@ -38,11 +37,8 @@ def world_data(world: Path, kind: Kind, settings: Mapping[str, Any]) -> Data:
     selected = [record for row in rows if (record := PlaceholderRecord.model_validate(row)).kind == kind]
     programs = {row["id"]: row["program"] for row in rows}
     data = Data("prgb")
-    for item in questions(selected, prgb_settings, 0):
-        if isinstance(item, Question):
-            data.questions += (item.model_copy(update={"program": programs[item.meta["document"]]}),)
-        else:
-            data.remarks[item.message] += 1
+    items = questions(selected, prgb_settings, data)
+    data.questions = tuple(q.model_copy(update={"program": programs[q.meta["document"]]}) for q in items)
     return data
 
 

@@ -43,42 +43,83 @@ class Literal:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class And:
-    """All of these."""
+class Group:
+    """All of these if the sign is "&", at least one of these if it is "|"."""
 
+    sign: str
     parts: tuple[Expression, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Or:
-    """At least one of these."""
-
-    parts: tuple[Expression, ...]
-
-
-Expression = Literal | And | Or
+Expression = Literal | Group
+_Token = tuple[str | None, str, int]
+"""The sign ("&", "|", "(", ")", "" at the end, None for a literal), the text and its position."""
 
 
 def parse(text: str) -> Expression:
     """The tree of an expression.
 
     >>> parse("a & (b|c)")
-    And(parts=(Literal(text='a'), Or(parts=(Literal(text='b'), Literal(text='c')))))
+    Group(sign='&', parts=(Literal(text='a'), Group(sign='|', parts=(Literal(text='b'), Literal(text='c')))))
 
     Raises:
         BadExpression: The expression is invalid.
     """
-    parser = _Parser(text)
-    tree = parser.read_or(0)
-    if parser.sign != "":
-        raise BadExpression(f"'&' or '|' is missing before {parser.token!r}; put quotes around such a text", parser.at)
+    tokens = list(_tokens(text))[::-1]
+    tree = _chain(tokens, 0)
+    sign, token, at = tokens[-1]
+    if sign != "":
+        raise BadExpression(f"'&' or '|' is missing before {token!r}; put quotes around such a text", at)
+    return tree
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    end = 0
+    sign: str | None = None
+    while sign != "":
+        match = _TOKEN.match(text, end)
+        if match is None or match.lastgroup is None:
+            raise BadExpression("a quote that is not closed, or a backslash with nothing behind it", end)
+        kind, end = match.lastgroup, match.end()
+        token, at = match[kind], match.start(kind)
+        sign = token[:1] if kind == "sign" else None
+        if sign is None:
+            token = _ESCAPED.sub(r"\1", token)
+            token = " ".join(token.split()) if kind == "plain" else token
+            if not token.strip():
+                raise BadExpression("the text is empty", at)
+        yield sign, token, at
+
+
+def _chain(tokens: list[_Token], depth: int, sign: str = "|") -> Expression:
+    """Read operands of a sign from the end of the tokens."""
+    parts = []
+    while not parts or tokens[-1][0] == sign:
+        if parts:
+            tokens.pop()
+        parts.append(_chain(tokens, depth, "&") if sign == "|" else _atom(tokens, depth))
+    return Group(sign, tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def _atom(tokens: list[_Token], depth: int) -> Expression:
+    sign, token, at = tokens[-1]
+    if sign not in (None, "("):
+        raise BadExpression(f"a text is missing before {repr(token) if token else 'the end'}", at)
+    tokens.pop()
+    if sign is None:
+        return Literal(token)
+    if depth == DEEPEST:
+        raise BadExpression(f"more than {DEEPEST} parentheses within each other", at)
+    tree = _chain(tokens, depth + 1)
+    if tokens[-1][0] != ")":
+        raise BadExpression("a '(' that is not closed", at)
+    tokens.pop()
     return tree
 
 
 def to_text(tree: Expression) -> str:
     """An expression that `parse` reads back as this tree.
 
-    >>> written(And((Literal("AT&T"), Or((Literal("b"), Literal("c"))))))
+    >>> to_text(Group("&", (Literal("AT&T"), Group("|", (Literal("b"), Literal("c"))))))
     '"AT&T" & (b | c)'
     """
     if isinstance(tree, Literal):
@@ -87,25 +128,16 @@ def to_text(tree: Expression) -> str:
             return text
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
-    if isinstance(tree, Or):
-        return " | ".join(f"({to_text(part)})" if isinstance(part, Or) else to_text(part) for part in tree.parts)
-    return " & ".join(to_text(part) if isinstance(part, Literal) else f"({to_text(part)})" for part in tree.parts)
-
-
-def literals(tree: Expression) -> Iterator[str]:
-    """The texts of its literals, from left to right."""
-    if isinstance(tree, Literal):
-        yield tree.text
-    else:
-        for part in tree.parts:
-            yield from literals(part)
+    bare = [isinstance(part, Literal) or (tree.sign, part.sign) == ("|", "&") for part in tree.parts]
+    texts = map(to_text, tree.parts)
+    return f" {tree.sign} ".join(text if one else f"({text})" for text, one in zip(texts, bare, strict=True))
 
 
 def map_literals(tree: Expression, change: Callable[[str], str]) -> Expression:
     """The same tree with its literals changed."""
     if isinstance(tree, Literal):
         return Literal(change(tree.text))
-    return type(tree)(tuple(map_literals(part, change) for part in tree.parts))
+    return Group(tree.sign, tuple(map_literals(part, change) for part in tree.parts))
 
 
 def failing(tree: Expression, holds: Callable[[str], bool]) -> list[str]:
@@ -116,62 +148,6 @@ def failing(tree: Expression, holds: Callable[[str], bool]) -> list[str]:
     if isinstance(tree, Literal):
         return [] if holds(tree.text) else [tree.text]
     failures = [failing(part, holds) for part in tree.parts]
-    if isinstance(tree, Or) and not all(failures):
+    if tree.sign == "|" and not all(failures):
         return []
     return [text for texts in failures for text in texts]
-
-
-class _Parser:
-    """A recursive-descent parser with one token of lookahead.
-
-    Attributes:
-        at: Position of the token.
-        token: The token, or the text of a literal.
-        sign: "&", "|", "(" or ")"; "" at the end; None where the token is a literal.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.end, self.token = text, 0, 0, ""
-        self.sign: str | None = None
-        self.advance()
-
-    def advance(self) -> None:
-        match = _TOKEN.match(self.text, self.end)
-        if match is None or match.lastgroup is None:
-            raise BadExpression("a quote that is not closed, or a backslash with nothing behind it", self.end)
-        kind, self.end = match.lastgroup, match.end()
-        self.at, self.token = match.start(kind), match[kind]
-        self.sign = self.token[:1] if kind == "sign" else None
-        if kind != "sign":
-            self.token = _ESCAPED.sub(r"\1", self.token)
-        if kind == "plain":
-            self.token = " ".join(self.token.split())
-
-    def read_or(self, depth: int) -> Expression:
-        return self._parse_chain("|", Or, lambda: self._parse_chain("&", And, lambda: self._atom(depth)))
-
-    def _parse_chain(self, sign: str, make: type[And] | type[Or], read: Callable[[], Expression]) -> Expression:
-        parts = [read()]
-        while self.sign == sign:
-            self.advance()
-            parts.append(read())
-        return make(tuple(parts)) if len(parts) > 1 else parts[0]
-
-    def _atom(self, depth: int) -> Expression:
-        at = self.at
-        if self.sign is None:
-            text = self.token
-            if not text.strip():
-                raise BadExpression("the text is empty", at)
-            self.advance()
-            return Literal(text)
-        if self.sign != "(":
-            raise BadExpression(f"a text is missing before {f'{self.token!r}' if self.token else 'the end'}", at)
-        if depth == DEEPEST:
-            raise BadExpression(f"more than {DEEPEST} parentheses within each other", at)
-        self.advance()
-        tree = self.read_or(depth + 1)
-        if self.sign != ")":
-            raise BadExpression("a '(' that is not closed", at)
-        self.advance()
-        return tree

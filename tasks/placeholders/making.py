@@ -171,10 +171,9 @@ class _RecordMaker:
         """The facts of the three noise levels."""
 
         def facts(kind: str, members: Iterable[str], sides: Iterable[str]) -> list[Fact]:
+            of = KindFacts(self.world, kind)
             pairs = itertools.product(members, sides)
-            return [
-                KindFacts(self.world, kind).plain(member, side, self._values[member, side]) for member, side in pairs
-            ]
+            return [of.fact("fact", member, side, self._values[member, side]) for member, side in pairs]
 
         kind_facts = KindFacts(self.world, draft.kind)
         far = [

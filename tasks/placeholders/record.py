@@ -34,7 +34,7 @@ def substitute(text: str, values: Mapping[str, str]) -> str:
     Placeholders that begin or end with a letter, digit or underscore match whole words only: X1 does not match in X10,
     nor 5 in 5.5.
 
-    >>> substituted("X1 met X10.", {"X1": "Ann", "X10": "the X1 group"})
+    >>> substitute("X1 met X10.", {"X1": "Ann", "X10": "the X1 group"})
     'Ann met the X1 group.'
     """
     return _pattern(frozenset(values)).sub(lambda match: values[match[0]], text) if values else text
@@ -130,7 +130,3 @@ class PlaceholderRecord(BaseModel):
     @property
     def kind(self) -> Kind:
         return KINDS.get(self.subtask, "reasoning")
-
-    def tokens(self) -> frozenset[str]:
-        """The placeholders of all variants."""
-        return frozenset().union(*self.placeholder_item.placeholders)

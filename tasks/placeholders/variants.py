@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from r_eval.seeds import Seeds
-from r_eval.tasks.placeholders.expressions import literals, map_literals, parse, to_text
+from r_eval.tasks.placeholders.expressions import map_literals, parse, to_text
 from r_eval.tasks.placeholders.record import PlaceholderRecord, placeholders_in, substitute
 
 Noise = Literal["weak", "moderate", "hard"]
@@ -90,7 +90,7 @@ def _answer(text: str, values: Mapping[str, str]) -> str:
     """The answer with its placeholders substituted; unchanged if it has none."""
     tree = parse(text)
     filled = map_literals(tree, lambda literal: substitute(literal, values))
-    return text if list(literals(filled)) == list(literals(tree)) else to_text(filled)
+    return text if filled == tree else to_text(filled)
 
 
 def shuffled(texts: Sequence[str], seed: int) -> list[str]:

@@ -67,7 +67,6 @@ def test_pairs_are_one_family_of_all_ranked_systems(results: Results) -> None:
     [
         ("domain", ["wiki", "aminer"]),
         ("level", ["wiki_KS", "wiki_KA", "aminer_KS", "aminer_KA"]),
-        ("task", ["wiki/high-freq", "wiki/hotpotqa", "aminer/soay-easy", "aminer/soay-hard"]),
     ],
 )
 def test_groups_of_tasks_are_compared_as_one_family(results: Results, by: str, groups: list[str]) -> None:

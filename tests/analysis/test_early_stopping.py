@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.early_stopping import plausible_scores
 from r_eval import UserError
-from r_eval.analysis.early_stopping import Floats, Rule, Stop, plausible_scores
+from r_eval.analysis.early_stopping import Floats, Rule, Stop
 from r_eval.analysis.results import load
 from r_eval.analysis.run_summary import saved
 from r_eval.analysis.warnings import run_warnings

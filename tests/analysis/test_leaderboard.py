@@ -76,7 +76,10 @@ def over(
     number = max(map(len, verdicts.values()))
     letters = {workflow: own.replace("g", "w") for workflow, own in verdicts.items()}
     updated = f"2026-03-{10 + Version(version).minor:02}T09:41:12+00:00"
-    return write_answers(folder, letters, conditions, changes, {KS: asked(version, number)}, updated=updated, **more)
+    run = write_answers(folder, letters, conditions, changes, {KS: asked(version, number)}, updated=updated, **more)
+    season = Season(version=version, environment="news", environment_version="1", seed=0, count=number)
+    write_season(run.questions_file(KS), season)
+    return run
 
 
 def one(*runs: RunFolder, seasons: Seasons | None = None, last: int = 0) -> dict[str, Any]:
@@ -197,11 +200,12 @@ def test_ranks_go_by_the_total_and_references_have_none() -> None:
 # Of which version a run's questions are
 
 
-def test_a_run_is_of_the_season_that_has_its_questions(season: Write, tmp_path: Path) -> None:
-    seasons = Seasons([season("1.9.0"), season("1.10.0", 2)])
-    assert seasons.of(over(tmp_path / "a", "1.10.0", {"rag": "rr"}), KS).version == Version("1.10.0")
-    assert seasons.of(over(tmp_path / "b", "1.11.0", {"rag": "rr"}), KS).version is None
-    assert seasons.of(over(tmp_path / "c", "1.10.0", {"rag": "rrr"}), KS).version is None
+def test_a_run_without_a_season_is_of_no_version(tmp_path: Path) -> None:
+    run = over(tmp_path / "run", "1.10.0", {"rag": "rr"})
+    assert Seasons().of(run, KS).version == Version("1.10.0")
+    season_path(run.questions_file(KS)).unlink()
+    assert Seasons().of(run, KS).version is None
+    assert one(run)["versions"] == "no season"
 
 
 def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from r_eval.analysis.compare import pairs
-from r_eval.analysis.matching import partners, upper_bound
+from r_eval.analysis.matching import partners
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
-from tests.analysis.answers import HOP, KS, write_answers
+from tests.analysis.answers import KS, write_answers
 from tests.analysis.test_results import PAPER, published
 
 AXES = ("wiki_KS", "wiki_KU", "wiki_KA", "aminer_KS", "aminer_KU", "aminer_KA")
@@ -80,19 +80,3 @@ def test_noise_between_identical_systems_is_not_significant(tmp_path: Path) -> N
 def test_references_take_no_part_and_the_baseline_does(results: Results) -> None:
     found = partners(results)
     assert set(found["name"]) & {"oracle", "direct", "none"} == {"direct"}
-
-
-# The upper bound
-
-
-def test_each_question_counts_with_its_best_system_and_every_task_alike(tmp_path: Path) -> None:
-    answers = {("react", KS): "rww", ("pal", KS): "wrw", ("react", HOP): "r", ("pal", HOP): "w"}
-    found = upper_bound(load(write_answers(tmp_path / "run", answers))).set_index("task")
-    assert found["score"].to_dict() == pytest.approx({KS: 2 / 3, HOP: 1.0, "all tasks": 5 / 6})
-    assert found.loc["all tasks", ["best", "questions"]].tolist() == ["react+m", 4]
-    assert found.loc["all tasks", "best_score"] == pytest.approx(2 / 3)
-
-
-def test_a_question_without_any_score_does_not_count(tmp_path: Path) -> None:
-    (row,) = upper_bound(load(write_answers(tmp_path / "run", {"react": "xr", "pal": "xx"}))).to_dict("records")
-    assert (row["score"], row["questions"]) == (1.0, 1)

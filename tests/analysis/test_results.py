@@ -131,13 +131,12 @@ def test_cells_stand_in_the_order_of_the_grid_with_clean_first(tmp_path: Path) -
 
 
 def test_cells_have_the_settings_of_their_llm_and_whether_they_were_stopped(tmp_path: Path) -> None:
-    grid = {"llms": [{"llm": "openai/y", "name": "m", "connections": 16, "parameters": "x"}]}
+    grid = {"llms": [{"llm": "openai/y", "name": "m", "connections": 16}]}
     run = write_answers(tmp_path / "run", {"react": "r", "pal": "r"}, grid=grid)
     text = run.run_file.read_text(encoding="utf-8").replace('"episodes": 1', '"skipped": 3, "episodes": 1', 1)
     run.run_file.write_text(text, encoding="utf-8")
     cells = load(run).cells
     assert cells["connections"].tolist() == [16, 16]
-    assert cells["parameters"].isna().all()
     assert cells["stopped"].tolist() == [True, False]
 
 

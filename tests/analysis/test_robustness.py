@@ -1,4 +1,4 @@
-"""Robustness: conditions against clean, read or remembered, and what needs the domain."""
+"""Robustness: conditions against clean, and read or remembered."""
 
 from __future__ import annotations
 
@@ -10,18 +10,11 @@ import pandas
 import pytest
 
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.robustness import (
-    KINDS,
-    VERDICTS,
-    against_clean,
-    closed_book,
-    faithful,
-    verdict,
-)
+from r_eval.analysis.robustness import VERDICTS, against_clean, faithful, verdict
 from r_eval.folder import Cell, RunFolder
-from r_eval.records import Document, Outcome, Question
-from tests.analysis.answers import HOP, KS, Answers, Changes, write_answers
-from tests.analysis.conftest import call, write_run
+from r_eval.records import Outcome, Question
+from tests.analysis.answers import KS, write_answers
+from tests.analysis.conftest import write_run
 
 
 def row(frame: pandas.DataFrame, **keys: str) -> dict[str, Any]:
@@ -143,66 +136,3 @@ def test_a_condition_that_changes_no_gold_has_no_row(tmp_path: Path) -> None:
     run = changed(tmp_path / "run", {KS: "no"})
     run.questions_file(KS).unlink()
     assert len(faithful(load(run))) == 0
-
-
-# Closed book
-
-AGENT, ALONE = "rrrrwrw", "rwwwrrw"
-
-
-def with_direct(folder: Path, agent: Answers, alone: Answers, changes: Changes | None = None, **more: Any) -> Results:
-    """A run of react and direct; letters as of `write_answers`, by task."""
-    answers = {("react", task): own for task, own in agent.items()} | {
-        ("direct", task): own for task, own in alone.items()
-    }
-    return load(write_answers(folder, answers, changes=changes or (lambda cell, number: {}), **more))  # type: ignore[arg-type]
-
-
-def test_each_question_is_needed_known_lost_or_neither(tmp_path: Path) -> None:
-    found = row(closed_book(with_direct(tmp_path, {KS: AGENT}, {KS: ALONE})))
-    assert {kind: found[kind] for kind in KINDS} == {"needed": 3, "knew": 2, "lost": 1, "neither": 1}
-    assert (found["questions"], found["right"], found["unpaired"]) == (7, 5, 0)
-    assert sum(found[f"{kind}_share"] for kind in KINDS) == pytest.approx(1)
-    share = found["needed_of_right_share"]
-    assert share == pytest.approx(3 / 5)
-    assert found["needed_of_right_share_low"] < share < found["needed_of_right_share_high"]
-
-
-def test_questions_that_one_of_the_two_has_no_score_for_are_left_out(tmp_path: Path) -> None:
-    found = row(closed_book(with_direct(tmp_path, {KS: "rrxr"}, {KS: "rxro"})))
-    assert (found["questions"], found["unpaired"], found["knew"]) == (1, 2, 1)
-
-
-def test_right_answers_without_evidence_are_counted(tmp_path: Path) -> None:
-    def unseen(cell: Cell, number: int) -> dict[str, Any]:
-        return {"steps": [call("0 results.")]} if number < 2 else {}
-
-    found = row(closed_book(with_direct(tmp_path, {KS: "rrrw"}, {KS: "rwrw"}, unseen)))
-    assert (found["am"], found["am_knew"]) == (2, 1)
-
-
-def test_epochs_are_compared_each_with_each(tmp_path: Path) -> None:
-    found = row(closed_book(with_direct(tmp_path, {KS: "rr\nwr"}, {KS: "rw\nww"})))
-    assert {kind: found[kind] for kind in KINDS} == {"needed": 1.25, "knew": 0.25, "lost": 0.25, "neither": 0.25}
-    assert found["needed_of_right_share"] == pytest.approx(1.25 / 1.5)
-
-
-def test_over_several_tasks_the_shares_weigh_the_same_and_the_questions_add_up(tmp_path: Path) -> None:
-    agent = {KS: "rr", HOP: "rrrr", "aminer/soay-easy": "r"}
-    found = closed_book(with_direct(tmp_path, agent, {KS: "ww", HOP: "rrrr"}))
-    assert found["task"].to_list() == [KS, HOP, "all tasks"]
-    whole = row(found, task="all tasks")
-    assert (whole["questions"], whole["needed"], whole["needed_of_right_share"]) == (6, 2, 0.5)
-
-
-def test_a_task_whose_questions_bring_documents_is_no_closed_book(tmp_path: Path) -> None:
-    document = Document(title="Kenya", text="Nairobi is the capital.")
-    asked = {KS: [Question(id="q0", question="Which?", answers=["Nairobi"], level="KS", context=[document])]}
-    found = closed_book(with_direct(tmp_path, {KS: "r", HOP: "r"}, {KS: "r", HOP: "r"}, questions=asked))
-    assert found["task"].to_list() == [HOP]
-
-
-def test_only_tool_using_systems_are_held_against_their_own_llm(both: Results) -> None:
-    found = closed_book(both)
-    assert set(found["workflow"]) == {"react", "pal", "dfsdt", "fc"}
-    assert (found[list(KINDS)].sum(axis=1) - found["questions"]).abs().max() < 1e-9

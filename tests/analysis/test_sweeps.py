@@ -61,8 +61,8 @@ def test_numbers_ascend_and_names_keep_the_order_of_the_grid(one: Results) -> No
     assert not points(one, "retriever")["ordinal"].any()
 
 
-def test_what_moves_along_is_named_and_makes_no_value_of_the_other_setting(one: Results) -> None:
-    assert points(one, "top_k").loc["2", "moved"] == "chunk_size 512"
+def test_what_moves_along_makes_no_value_of_the_other_setting(one: Results) -> None:
+    assert "2" in means(one, "top_k")
     assert "512" not in means(one, "chunk_size")
 
 
@@ -81,21 +81,12 @@ def test_further_metrics_and_what_an_episode_takes_stand_beside_the_tasks_own(on
     ]
 
 
-def test_crossed_settings_are_averaged_over_the_others_a_question_at_a_time(tmp_path: Path) -> None:
+def test_crossed_settings_are_compared_while_the_others_are_the_bases(tmp_path: Path) -> None:
     marks = {"rag": 1, "rag@chunk_size=64": 2, "rag@retriever=dense": 3, "rag@chunk_size=64,retriever=dense": 4}
     run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < marks[cell.workflow], CROSS, "cross")
     found = load(run)
-    assert means(found, "chunk_size") == {"64": pytest.approx(0.3), "128": pytest.approx(0.2)}
-    assert means(found, "retriever") == {"bm25": pytest.approx(0.15), "dense": pytest.approx(0.35)}
-    assert points(found, "chunk_size").loc["64", ["episodes", "questions"]].to_list() == [80, 40]
-
-
-def test_a_question_that_one_combination_lacks_counts_for_no_value_of_it(tmp_path: Path) -> None:
-    def right(cell: Cell, number: int) -> bool | None:
-        return None if cell.workflow == "rag@chunk_size=64,retriever=dense" and number < 5 else True
-
-    row = points(load(write_sweep(tmp_path / "run", right, CROSS, "cross")), "chunk_size").loc["64"]
-    assert (row["questions"], row["episodes"], row["incomplete"]) == (35, 75, 5)
+    assert means(found, "chunk_size") == {"64": pytest.approx(0.2), "128": pytest.approx(0.1)}
+    assert means(found, "retriever") == {"bm25": pytest.approx(0.1), "dense": pytest.approx(0.3)}
 
 
 def test_a_run_that_varies_nothing_has_empty_frames_with_their_columns(run: RunFolder) -> None:

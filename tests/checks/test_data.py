@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
-
-import pytest
 
 from r_eval.checks import check_target as check
 
@@ -31,24 +28,7 @@ def test_broken_records_are_shown_with_their_place_and_counted(tmp_path: Path) -
     assert "5 broken records" in found[3]
 
 
-def test_records_that_are_left_out_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "m.jsonl"
-    records = [
-        {"id": f"2hop__{n}", "paragraphs": [], "question": "?", "answer": "a", "answerable": n > 0} for n in (0, 1)
-    ]
-    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    assert lines(path) == [
-        f"{path}: note: 2 records of the format 'musique': 1 question (1 KA); 1 left out: unanswerable"
-    ]
-
-
 def test_a_file_of_no_format_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('[{"a": 1}]', encoding="utf-8")
     assert "unknown format" in lines(path)[0]
-
-
-@pytest.mark.parametrize("name", ["packed.json", "packed.json.gz"])
-def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(gzip.compress(b"[]"))
-    assert "is packed (gzip); unpack it first" in lines(tmp_path / name)[0]

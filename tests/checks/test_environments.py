@@ -31,12 +31,6 @@ def returning(code: str, annotation: str = "Any") -> str:
     return SHOW.replace(RETURN, code).replace("-> str", f"-> {annotation}")
 
 
-def typed(annotation: str) -> str:
-    return SHOW.replace("dish_id: str", f"dish_id: str, tags: {annotation} = None").replace(
-        "dish_id: Its id.", "dish_id: Its id.\n            tags: What it is."
-    )
-
-
 def line_of(target: str, text: str) -> str:
     """`file:line` of the first line that holds a text."""
     path = Path(target.rpartition(":")[0])
@@ -83,25 +77,15 @@ def test_an_exception_of_any_class_is_named_with_its_line(environment: Write, co
 
 
 FAULTS: dict[str, tuple[str, str, str]] = {
-    "no data": (returning("return object()"), "error", "show(dish_id='d1') returns what is no data"),
-    "bytes that are no text": (returning("return b'\\xff'"), "error", "returns what is no data: "),
-    "a value inside itself": (
-        returning("loop = []; loop.append(loop); return loop"),
-        "error",
-        "returns what is no data: ValueError: Circular reference",
-    ),
+    "no data": (returning("return object()"), "error", "show(dish_id='d1') raises "),
+    "a value inside itself": (returning("loop = []; loop.append(loop); return loop"), "error", "Circular reference"),
     "a generator without end": (returning("return itertools.count()"), "error", "an iterator of more than"),
-    "the machinery": (returning("raise EnvironmentFailure('server down')"), "error", "failed: server down (3 calls)"),
+    "a dead server": (returning("raise EnvironmentFailure('server down')"), "error", "server down (bad.py:"),
     "chance": (returning("return str(random.random())"), "error", "gave another result in a second session"),
     "state that sessions share": (
         "    shared = []\n" + returning("self.shared.append(1); return str(len(self.shared))"),
         "error",
         "gave another result in a second session: '1', then",
-    ),
-    "state of whoever came last": (
-        "    now = [None]\n" + returning("self.now[0] = dish_id; time.sleep(0.02); return self.now[0]"),
-        "error",
-        "gave another result beside another session",
     ),
     "a thread of its own": (
         "    def __init__(self):\n        self.db = sqlite3.connect(':memory:')\n"
@@ -109,19 +93,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "error",
         "SQLite objects created in a thread can only be used in that same thread",
     ),
-    "a running loop": (returning("asyncio.get_running_loop(); return 'x'"), "error", "no running event loop"),
-    "a loop in a loop": (
-        returning("return asyncio.run(asyncio.sleep(0, 'x'))").replace("    def show", "    async def show"),
-        "error",
-        "asyncio.run() cannot be called from a running event loop",
-    ),
-    "a long observation": (returning("return 'x' * 20_000"), "warning", "an observation has 5,000 tokens"),
     "nothing ever": (returning("raise NotFound('none')"), "warning", "calls, and none found anything"),
     "no value that is known": (SHOW.replace("dish_id", "dish"), "warning", "no value is known for dish"),
     "no description": (SHOW.replace("dish_id: Its id.", ""), "warning", "nothing describes the parameter dish_id"),
     "no type": (SHOW.replace("dish_id: str", "dish_id"), "error", "the parameter dish_id has no type"),
     "no return type": (SHOW.replace(" -> str", ""), "warning", "no return type"),
-    "a set": (typed("set[str] | None"), "error", "the parameter tags is of a type that no JSON caller can give: set"),
     "no api": ("", "error", "it has no query API"),
 }
 
@@ -142,13 +118,6 @@ def test_values_of_records_enums_and_defaults_are_tried(environment: Write) -> N
     )
     (finding,) = amiss(environment(body.replace(RETURN, "return {'id': 1}[order]")))
     assert "show(order='name', dish_id='d1') raises KeyError: 'name'" in finding.what
-
-
-def test_kinds_of_records_are_guessed_only_where_an_unknown_kind_is_refused(environment: Write) -> None:
-    records = "    def records(self, kind):\n        return [{'id': i, 'name': kind or 'none'} for i in DISHES]\n"
-    findings = found(environment(SHOW, records=records))
-    assert any("for a kind that is not there records() gives a list" in f.what for f in findings)
-    assert any("records of no kind are known" in f.what for f in findings)
 
 
 def test_a_connection_of_one_thread_is_named_with_its_line_and_what_to_write(environment: Write) -> None:
@@ -190,7 +159,10 @@ def test_what_is_no_query_api_may_fail_as_well(environment: Write, hook: str, wh
 # Records
 
 KINDS = {
-    "another order": ("return random.sample([{'i': i} for i in range(99)], 99)", "gives another list when asked again"),
+    "another order": (
+        "return random.sample([{'i': i} for i in range(99)], 99)",
+        "gives another list when called again",
+    ),
     "no list": ("yield from itertools.count()", "gives a generator, no list"),
     "no data": ("return [{'id': object()}]", "gives what is no data"),
     "an exception": ("return [{'id': 1 / 0}]", "raises ZeroDivisionError: division by zero"),
@@ -222,10 +194,6 @@ def test_records_that_are_wrong_are_an_error(environment: Write, name: str) -> N
         ("    def __init__(self):\n        raise KeyError('x')\n", "cannot be opened: KeyError: 'x'"),
         ("    def __init__(self):\n        sys.exit(1)\n", "cannot be opened: SystemExit: 1"),
         ("    sys.exit('not here')\n", "cannot be opened: SystemExit: not here"),
-        (
-            "    class Dish: pass\n" + typed("Dish").replace("def show", "def look"),
-            "query API look: the parameter 'tags' is of a type",
-        ),
         (
             returning("yield DISHES[dish_id]").replace("def show", "async def look"),
             "query API look: it yields, and async generators cannot be returned as data: return a list",

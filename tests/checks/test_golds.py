@@ -8,7 +8,6 @@ import pytest
 
 from r_eval.checks.golds import leaked
 from r_eval.records import Question
-from tests.timing import quickest
 
 LONGER = "Which river is longer, the Niger River or the River Shannon?"
 LEAKS: dict[str, list[tuple[str, str]]] = {
@@ -55,8 +54,3 @@ def test_candidates_that_meta_lists_make_a_choice() -> None:
     text = "Lake hill town stand for what water is?"
     assert leaked(question(text, "lake"))
     assert not leaked(question(text, "lake", choices=["lake", "hill", "town"]))
-
-
-def test_ten_thousand_questions_take_seconds() -> None:
-    many = [question(f"Who wrote book {n} of series {n % 7}, A or B?", f"Author {n}", str(n)) for n in range(10_000)]
-    assert quickest(lambda: [leaked(q) for q in many], enough=20.0) < 20.0

@@ -67,17 +67,6 @@ def test_what_is_not_needed_is_not_loaded(tmp_path: Path) -> None:
     assert HEAVY & (interface | command) == set()
 
 
-@pytest.mark.parametrize(
-    ("words", "completed"), [("r-eval do", "doctor"), ("r-eval data export --l", "--licence"), ("r-eval zzz", "")]
-)
-def test_the_shell_completes_commands_and_options(words: str, completed: str, tmp_path: Path) -> None:
-    variables = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_R_EVAL_COMPLETE": "complete_bash"}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        assert typed_here([], tmp_path).stdout.strip() == completed
-
-
 # Mistakes
 
 
@@ -110,11 +99,6 @@ def test_every_end_has_its_status_and_one_line(
 
 
 # Terminals and pipes
-
-
-def test_a_terminal_that_knows_only_ascii_is_no_obstacle(tmp_path: Path) -> None:
-    done = process(tmp_path, "list", "tasks", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:

@@ -87,15 +87,6 @@ def test_a_prompt_is_what_the_workflow_sends(tmp_path: Path, workflow: str, said
     assert [tool["name"] for tool in request["tools"]] == re.findall(r"^\[tool (\w+)\]$", text, re.MULTILINE)
 
 
-def test_a_call_prints_what_a_model_would_see(tmp_path: Path) -> None:
-    text = call(tmp_path, "aminer", "searchPerson", "name=Antti Andersen")
-    assert "Andersen" in text
-    assert re.search(r"^\d+ results?\.$", text, re.MULTILINE)
-    found = json.loads(call(tmp_path, "aminer", "searchPerson", "name=Antti Andersen", "--json"))
-    assert set(found) == {"observation", "value", "error"}
-    assert all("Andersen" in person["name"] for person in found["value"])
-
-
 def test_several_calls_share_a_session(tmp_path: Path) -> None:
     words = ["Search", "entity=Kenya", "--", "Lookup", "keyword=capital", "--", "Lookup", "keyword=member"]
     first, second, third = call(tmp_path, "wiki", *words).split("\n\n")

@@ -80,25 +80,6 @@ def test_a_server_that_is_not_there_is_named_without_the_key(tmp_path: Path, mon
     assert "sk-0123456789" not in text + found
 
 
-def test_a_key_that_is_missing_is_to_be_set(tmp_path: Path) -> None:
-    text = doctor(tmp_path, DEAD.replace('base_url: "http://127.0.0.1:9/v1", ', ""), status=1)
-    assert text.endswith("next: export THE_KEY=...\n")
-
-
-def test_an_environment_that_does_not_open_is_named_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(
-        "from r_eval.environments.base import Environment, query_api\n\nclass Shop(Environment):\n    '''Shop.'''\n"
-        "    @query_api\n    def look(self) -> str:\n        '''Look.'''\n        return ''\n"
-        "    def open(self):\n        return 1 / 0\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "?", "answers": ["x"], "level": "KS"}\n', "utf-8")
-    task = "{task: s, questions: q.jsonl, environment: './shop.py:Shop'}"
-    grid = f"name: g\nllms: [gguf/smollm2-135m]\nworkflows: [direct]\ntasks: [{task}]\n"
-    text = doctor(tmp_path, grid, status=1)
-    assert "wrong    the environment of s: ZeroDivisionError: division by zero (shop.py:10, in open)" in text
-
-
 @pytest.mark.parametrize("grid", ["", LOCAL.format(model="smollm2-135m")], ids=["alone", "of a grid"])
 def test_fetch_fetches_the_embedded_models_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grid: str) -> None:
     fetched: list[str] = []

@@ -46,11 +46,6 @@ def test_triples_of_a_folder_are_written_with_the_listed_names(folder: Path) -> 
     assert "extracted no triple" in extract(folder, "empty.txt", status=2)
 
 
-def test_documents_that_are_not_there_are_missed_before_an_llm_is_opened(folder: Path) -> None:
-    said = typed(folder, "data", "extract-triples", "gone", "--llm", "openai/x", "--out", "t.tsv", status=2)
-    assert "'gone' does not exist" in said
-
-
 def test_questions_are_made_of_extracted_triples(folder: Path) -> None:
     extract(folder, "texts", "--names", "names.txt")
     graph = f"triples: t.tsv\ndocuments: texts\ngraph: {{types: [set], llm: '{name('words_it')}'}}\n"
@@ -58,15 +53,3 @@ def test_questions_are_made_of_extracted_triples(folder: Path) -> None:
     typed(folder, "generate", "graph.yaml", "--out", "q.jsonl")
     (question,) = read_questions(folder / "q.jsonl")
     assert (question.answers, question.program, question.context[0].text) == (["Hamsun; Ibsen"], None, TEXT.strip())
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--environment", "wiki"), "--environment cannot replace that"),
-        (("--paraphrase", "openai/x"), "--paraphrase is for templates"),
-    ],
-)
-def test_options_that_a_file_of_triples_does_not_take(folder: Path, words: tuple[str, ...], said: str) -> None:
-    (folder / "graph.yaml").write_text("triples: known.tsv\ngraph: {llm: openai/x}\n", encoding="utf-8")
-    assert said in typed(folder, "generate", "graph.yaml", *words, "--out", "q.jsonl", status=2)

@@ -85,7 +85,6 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "run": ("--workflow, --llm and --task",),
     "run --workflow react --task wiki/high-freq": ("--llm",),
     "run grid.yaml --samples 3": ("--samples", "grid.yaml", "samples:"),
-    "run grid.yaml --fresh --resume": ("--fresh", "--resume"),
     "run grid.yaml --engine warp": ("'warp'", "local", "ray"),
     f"{FLAGS} --workflow raect": ("'raect'", "react"),
     f"{FLAGS} --task aminer/soy-easy": ("aminer/soy-easy", "aminer/soay-easy"),

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import re
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 from typing import Any
 
@@ -52,27 +46,6 @@ def test_lines_have_what_is_done_and_what_failed(folder: Path, capsys: pytest.Ca
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("12 episodes of 3 systems")
     assert {"one: 4 of 4, done", "two: 4 of 4, 4 failed, done", "(no LLM): 4 of 4, done"} <= set(lines)
-
-
-def test_a_terminal_gets_bars(folder: Path) -> None:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color"}
-    command = [str(R_EVAL), "run", "grid.yaml"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment)
-    os.close(theirs)
-    output = b""
-    try:
-        while block := os.read(ours, 65536):
-            output += block
-    except OSError:  # the other end is closed
-        pass
-    os.close(ours)
-    assert process.wait(timeout=300) == 1
-    assert b"\x1b[31mfire" not in output
-    text = re.sub(r"\x1b\[[\d;?]*\w", "", output.decode("utf-8"))
-    assert re.search(r"one .*━.* 4/4 +done", text)
-    assert re.search(r"two .*━.* 4/4 +4 failed, done", text)
 
 
 def test_a_crash_is_not_taken_for_a_run_in_progress(folder: Path) -> None:

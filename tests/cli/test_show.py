@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from r_eval import Grid, run
 from r_eval.cli.options import harmless
 from r_eval.cli.show import transcript
-from r_eval.records import Outcome, Seconds, SentMessage, Step, Tokens, Usage
+from r_eval.records import Outcome, Seconds, Step, Tokens, Usage
 from tests.analysis.conftest import call, episode
 from tests.commands import typed_here
 
@@ -42,13 +41,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "grid.yaml").write_text(GRID, encoding="utf-8")
     assert run(Grid.load(path / "grid.yaml"), path / "runs" / "grid").state == "complete"
     return path
-
-
-@pytest.fixture
-def copy(folder: Path, tmp_path: Path) -> Path:
-    """The run in a folder that may be changed."""
-    shutil.copytree(folder, tmp_path / "copy")
-    return tmp_path / "copy"
 
 
 def show(folder: Path, *words: str, status: int = 0) -> str:
@@ -111,32 +103,6 @@ def test_a_wrong_id_names_near_ones_and_a_short_one_the_ids_it_begins(folder: Pa
     assert all(key in said for key in ids if key[0] == start)
 
 
-def test_a_transcript_needs_no_other_line_to_be_whole(copy: Path) -> None:
-    key = rows(copy)[0]["episode_id"]
-    for path in (copy / "runs" / "grid" / "episodes").rglob("*.jsonl"):
-        lines = path.read_text("utf-8").splitlines()
-        kept = [
-            line if key in line else f'{{"schema":1,"episode_id":"{n:016x}", damaged' for n, line in enumerate(lines)
-        ]
-        path.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    text = show(copy, key)
-    assert text.startswith(f"{key}  react+known  aminer/soay-easy  clean\n")
-    assert "not scored yet: r-eval score runs/grid" in text, "the kept score is older than the episodes"
-
-
-def test_of_an_episode_that_was_tried_again_the_newest_line_is_shown(copy: Path) -> None:
-    row = rows(copy)[0]
-    path = next(p for p in (copy / "runs/grid/episodes").rglob("*.jsonl") if row["episode_id"] in p.read_text("utf-8"))
-    line = next(one for one in path.read_text("utf-8").splitlines() if row["episode_id"] in one)
-    record = json.loads(line) | {"answer": "Grace", "checksum": ""}
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record, separators=(",", ":")) + "\n")
-    assert [one["answer"] for one in rows(copy) if one["episode_id"] == row["episode_id"]] == ["Grace"]
-    found = json.loads(show(copy, row["episode_id"], "--json"))
-    assert found["episode"]["answer"] == "Grace"
-    assert found["episode"]["episode_id"] == found["score"]["episode_id"] == row["episode_id"]
-
-
 def test_prompt_prints_the_messages_that_were_sent(folder: Path) -> None:
     text = show(folder, rows(folder)[0]["episode_id"], "--prompt")
     assert "\n      sent " in text
@@ -163,19 +129,6 @@ def test_no_text_acts_on_the_terminal(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seen"),
-    [
-        ("\x1b[31m\r\x9b", "\\u001b[31m\\u000d\\u009b"),
-        ("\u202egnp a\u2028b", "\\u202egnp a\\u2028b"),
-        ("\U000e0001 \ud800", "\\U000e0001 \\ud800"),
-        ("a\tb\nc é 東京 😀", "a\tb\nc é 東京 😀"),
-    ],
-)
-def test_control_and_direction_characters_become_visible_signs(text: str, seen: str) -> None:
-    assert harmless(text) == seen
-
-
-@pytest.mark.parametrize(
     ("step", "lines"),
     [
         (
@@ -194,37 +147,6 @@ def test_control_and_direction_characters_become_visible_signs(text: str, seen: 
 )
 def test_a_step_says_what_it_was_and_what_it_took(step: Step, lines: str) -> None:
     assert lines in text_of(steps=[step])
-
-
-@pytest.mark.parametrize(
-    ("changes", "found"),
-    [
-        ({"steps": [call("Nothing here."), call("The capital is Nairobi.")]}, "evidence in step 2: Nairobi\n"),
-        ({"evidence": ["Lake T"], "steps": [call("Nairobi, south of Lake T")]}, "evidence in step 1: Lake T\n"),
-        ({"steps": [call("Mombasa.")]}, "evidence in no observation: Nairobi\n"),
-        (
-            {"steps": [Step(kind="thought", text="Nairobi."), call("No Nairobi.", "not_found", entity="Nairobi")]},
-            "evidence in no observation: Nairobi\n",
-        ),
-    ],
-)
-def test_evidence_is_found_in_observations_alone(changes: dict[str, Any], found: str) -> None:
-    assert found in text_of(**changes)
-
-
-def test_each_message_is_printed_once_before_the_reply_to_it() -> None:
-    messages = [
-        SentMessage(role="system", content="Answer 東京."),
-        SentMessage(role="user", content="Question: Where?"),
-        SentMessage(role="assistant", content="", calls=[{"name": "Search"}]),
-    ]
-    steps = [Step(kind="thought", text="One.", request=[0, 1]), Step(kind="thought", text="Two.", request=[0, 1, 2])]
-    assert (
-        "      sent 2 messages\n      [0] system\n      Answer 東京.\n      [1] user\n      Question: Where?\n"
-        "  1 thought  One.\n"
-        '      sent 3 messages, 2 of them as before\n      [2] assistant\n      {"name": "Search"}\n'
-        "  2 thought  Two.\n"
-    ) in text_of(None, True, steps=steps, messages=messages)
 
 
 def test_the_end_says_the_score_the_type_the_cause_and_what_it_took() -> None:

@@ -120,7 +120,7 @@ WORKFLOWS: dict[str, Any] = {
     "react": ReAct,
     "fc": FC,
     "dfsdt": DFSDT,
-    "pal": lambda: PAL(repairs=2),
+    "pal": PAL,
     "rag": lambda: RAG(rewrite=True),
     "direct": Direct,
     "agent": lambda: Agent(function=f"{AGENTS}:answer"),

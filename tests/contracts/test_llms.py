@@ -68,7 +68,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def gguf(loop: asyncio.Runner) -> Iterator[LLM]:
-    made = make_llm("gguf/smollm2-135m", {"context": 1024, "slots": 2, "max_tokens": 8})
+    made = make_llm("gguf/smollm2-135m", {"context": 1024, "connections": 2, "max_tokens": 8})
     loop.run(made.open())
     yield made
     loop.run(made.close())

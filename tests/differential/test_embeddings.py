@@ -87,10 +87,7 @@ def test_nothing_is_like_nothing_else_and_a_text_is_like_itself(name: str) -> No
         (lambda folder: "embedding_similarity@./nowhere", r"'\./nowhere': no such folder"),
     ],
 )
-def test_a_model_that_is_not_there_is_named(
-    setup: Callable[[Path], str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("R_EVAL_BERT_MODEL", raising=False)
+def test_a_model_that_is_not_there_is_named(setup: Callable[[Path], str], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         get(setup(tmp_path)).scores(["a"], [["b"]])
 

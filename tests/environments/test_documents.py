@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from r_eval.environments.base import Environment, NotFound, ToolError
-from r_eval.environments.conditions.base import Wrapped
+from r_eval.environments.base import NotFound, ToolError
 from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.conditions.counterfactual import Counterfactual
 from r_eval.environments.documents import Documents
@@ -17,8 +16,6 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
-from r_eval.tasks.base import installed
-from r_eval.tasks.solving import solve
 
 TEXTS = ("The mill at Larkmouth was built in 1711.", "A bridge crosses the Senn.", "The mill at Greenholt is younger.")
 PLACES = ("Document 1", "Document 2", "Document 3")
@@ -70,12 +67,6 @@ def test_a_wrong_argument_and_what_finds_nothing_are_errors_of_their_own(
     assert type(caught.value) is kind
 
 
-def test_a_condition_passes_the_documents_on_and_other_environments_stay_the_same() -> None:
-    environment = Environment()
-    assert environment.for_documents(context()) is environment
-    assert len(Wrapped(Documents()).for_documents(context()).records("document")) == 3
-
-
 def test_under_counterfactual_the_new_value_is_found_and_the_old_one_unknown(sandbox: Sandbox) -> None:
     golds = {"answers": ["1711"], "evidence": ["1711"], "entities": ["1711"]}
     question = Question(id="a", question="When was the Larkmouth mill built?", level="KS", context=context(), **golds)
@@ -88,9 +79,3 @@ def test_under_counterfactual_the_new_value_is_found_and_the_old_one_unknown(san
     assert (found.retrieved_ids, new in found.observation, "1711" in found.observation) == (["d1"], True, False)
     assert "1711" not in asyncio.run(session.call("retrieve", {"query": "built in 1711"})).observation
     assert planned.context[0].text in found.observation
-
-
-@pytest.mark.parametrize("name", ["prgb/combination", "prgb/reasoning-zh"])
-def test_gold_programs_find_the_answers_through_it(name: str, sandbox: Sandbox) -> None:
-    solved = asyncio.run(solve(installed(name).questions[:30], Documents(), sandbox))
-    assert [s.question.id for s in solved if s.error or not s.answer] == []

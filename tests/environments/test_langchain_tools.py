@@ -147,13 +147,6 @@ def test_the_tools_are_the_query_apis(file: Path, factory: str, stubs: list[str]
     assert environment.version == open_environment(f"langchain:{file}:{factory}").version
 
 
-def test_descriptions_are_those_of_the_docstrings(kitchen: Any, file: Path) -> None:
-    spec = kitchen.specs()["find_dish"]
-    assert (kitchen.description, spec.summary) == ("A kitchen.", "Find dishes.")
-    assert [p.description for p in spec.parameters] == ["A part of the name.", "At most so many.", ""]
-    assert open_environment(f"langchain:{file}:kitchen", {"description": "Food."}).description == "Food."
-
-
 def test_a_retriever_finds_documents(file: Path, sandbox: Sandbox) -> None:
     environment = open_environment(f"langchain:{file}:shelf")
     result = asyncio.run(Session(environment, sandbox).call("Retrieve", {"query": "salt"}))

@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.session import CallResult, Session
+from r_eval.environments.session import Session
 from r_eval.errors import UserError
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
@@ -88,14 +87,6 @@ def shop(command: str) -> Any:
     return open_environment(command, {"timeout": 20, "shared": True})
 
 
-@pytest.fixture
-def opened(shop: Any, sandbox: Sandbox) -> Iterator[Callable[..., CallResult]]:
-    """Calls in one session, each from an event loop of its own."""
-    session = Session(shop, sandbox)
-    yield lambda api, **arguments: asyncio.run(session.call(api, arguments))
-    session.close()
-
-
 def gone(pid: int) -> bool:
     """Whether a process is gone, or goes within a few seconds."""
     for _ in range(100):
@@ -123,12 +114,6 @@ def test_tools_are_chosen_and_the_version_follows_the_choice(command: str, shop:
         assert (list(some.specs()), some.description) == (["find", "last_seen"], "A shop.")
         versions.append(some.version)
     assert versions[0] != versions[1] == versions[2]
-
-
-def test_structured_content_is_the_value(opened: Callable[..., CallResult]) -> None:
-    result = opened("find", name="pen \ud800", limit="1")
-    assert result.value == [{"name": "pen \ufffd 0", "price": 1.5}]
-    assert result.observation == '1 result.\n{"name": "pen \ufffd 0", "price": 1.5}'
 
 
 def test_a_process_gets_the_variables_that_are_named_and_no_others(
@@ -169,20 +154,6 @@ print(asyncio.run(open_environment({command!r}).open().call("pid", {{}})))
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert gone(int(process.stdout))
     assert "Traceback" not in process.stderr
-
-
-def test_a_call_that_is_given_up_leaves_the_connection_usable(shop: Any, sandbox: Sandbox) -> None:
-    session = Session(shop, sandbox)
-
-    async def calls() -> Any:
-        before = (await session.call("pid", {})).value
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await session.call("slow", {"seconds": 2})
-        return before == (await session.call("pid", {})).value
-
-    assert asyncio.run(calls())
-    session.close()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from r_eval.environments.opening import located, open_environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
-from r_eval.environments.wiki.environment import Wiki
 from r_eval.errors import UserError
 
 FILE = '''
@@ -73,11 +72,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_module_and_a_file_name_a_class(file: Path) -> None:
-    assert isinstance(open_environment("r_eval.environments.wiki.environment:Wiki"), Wiki)
-    assert list(open_environment(f"{file}:Recipes", {"path": "x"}).specs()) == ["find"]
-
-
 def test_settings_are_the_constructors_arguments_converted_where_that_is_safe(file: Path) -> None:
     for tags in (["a", "é"], '["a", "é"]'):  # of a grid, and of `--set tags='["a", "é"]'`
         environment: Any = open_environment(
@@ -85,16 +79,6 @@ def test_settings_are_the_constructors_arguments_converted_where_that_is_safe(fi
         )
         assert environment.given == (Path("data"), 3, "name", ["a", "é"])
         assert environment.timeout == 2.5
-
-
-def test_a_constructor_that_takes_anything_is_given_it(file: Path) -> None:
-    environment: Any = open_environment(f"{file}:Anything", {"a": 1})
-    assert environment.given == {"a": 1}
-
-
-def test_a_constructor_whose_types_cannot_be_read_is_given_what_there_is(file: Path) -> None:
-    environment: Any = open_environment(f"{file}:Unchecked", {"path": 3})
-    assert environment.given == 3
 
 
 @pytest.mark.parametrize(
@@ -210,11 +194,6 @@ def test_the_version_of_a_file_covers_its_data_and_not_its_comments(tmp_path: Pa
     assert version("same", f"# A comment.\n{BOOKS}", "[]") == first
     assert version("code", BOOKS.replace("title in book", "title == book"), "[]") != first
     assert version("data", BOOKS, "[1]") != first
-
-
-def test_a_file_with_one_class_opens_that_class(tmp_path: Path) -> None:
-    environment = open_environment(written(tmp_path / "one.py", CLASS))
-    assert type(environment).__name__ == "Library"
 
 
 @pytest.mark.parametrize(

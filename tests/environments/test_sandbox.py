@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 
 from r_eval.environments.base import Environment, EnvironmentFailure, query_api
-from r_eval.environments.prelude import LONGEST, Prelude, TooLarge, read
 from r_eval.environments.sandbox import ProgramLimits, ProgramResult, Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.records import Step
@@ -72,21 +70,16 @@ def cause(result: ProgramResult) -> str:
         ("print('x')\nprint('y')", "x\ny"),
         ("'no'\nanswer = 'x'", "x"),
         ("answer = echo(what='x')", "x"),
-        ("answer = echo('x')", "x"),
         ("answer = give({'a': [1, 2.5, None, True]})", {"a": [1, 2.5, None, True]}),
         ("answer = (1, 2)", [1, 2]),
         ("answer = {3, 1, 2}", [1, 2, 3]),
-        ("answer = {1: 'a'}", {"1": "a"}),
         ("class A:\n    def __init__(self):\n        self.x = 1\nanswer = A().x", 1),
         ("def f(n):\n    return 1 if n < 2 else n * f(n - 1)\nanswer = f(20)", 2432902008176640000),
         ("import re\nanswer = re.findall('[0-9]+', 'a1b22')", ["1", "22"]),
         ("import datetime\nanswer = datetime.date(2020, 1, 1).year", 2020),
-        ("import math\nanswer = math.floor(2.5)", 2),
         ("import json\nanswer = json.loads('[1]')", [1]),
         ("answer = 'a\\0b'", "a\0b"),
         ("1, 2", [1, 2]),
-        ("x = 1\nx == 1  # yes", True),
-        ("'no'; 'yes'", "yes"),
         ("*[1], 2", [1, 2]),
     ],
 )
@@ -94,11 +87,6 @@ def test_the_answer_is_the_variable_else_the_last_expression_else_what_was_print
     brief: Sandbox, code: str, answer: Any
 ) -> None:
     assert run(brief, code) == ProgramResult(answer)
-
-
-@pytest.mark.parametrize("code", ["", "# nothing", "x = 1", "answer = None", "import re"])
-def test_a_program_that_leaves_nothing_has_no_answer(brief: Sandbox, code: str) -> None:
-    assert cause(run(brief, code)) == "no_answer"
 
 
 def test_inputs_are_variables_and_expressions_are_evaluated_after_the_program(brief: Sandbox) -> None:
@@ -111,16 +99,12 @@ def test_inputs_are_variables_and_expressions_are_evaluated_after_the_program(br
     [
         (None, ""),
         (True, "yes"),
-        (False, "no"),
-        (3, "3"),
         (2.0, "2"),
         (0.1 + 0.2, "0.3"),
-        (float("nan"), "nan"),
         ([], ""),
         (["a", 1, True], "a; 1; yes"),
         ([["a", "b"], "c"], "a; b; c"),
         ({"a": 1, "b": ["x", "y"]}, "a: 1; b: x; y"),
-        ("a; b", "a; b"),
     ],
 )
 def test_an_answer_as_text(value: Any, text: str) -> None:
@@ -138,12 +122,8 @@ SHARED = "x = (1,)\nfor i in range(60): x = (x, x)\n"
     [
         "answer = x",
         "answer = {x: 1}",
-        "answer = {x}",
-        "{x: 1}",
         "give({x: 1})",
         "give(value=x)",
-        "give({x})",
-        "{1: [x]}",
     ],
 )
 def test_a_value_that_holds_another_twice_many_times_does_not_hold_the_process_up(brief: Sandbox, end: str) -> None:
@@ -152,58 +132,18 @@ def test_a_value_that_holds_another_twice_many_times_does_not_hold_the_process_u
     assert time.monotonic() - started < 10 * slowness()
 
 
-def test_an_unknown_name_is_not_given_its_arguments(brief: Sandbox) -> None:
-    error = run(brief, SHARED + "nope({x: 1})").error
-    assert error is not None
-    assert (error.cause, error.line) == ("unknown_api", 3)
-
-
-@pytest.mark.parametrize(
-    ("value", "left"),
-    [
-        ("{'a': [1, 2.5, None, True]}", {"a": [1, 2.5, None, True]}),
-        ("(1, (2, 3))", [1, [2, 3]]),
-        ("{3, 1, 2}", [1, 2, 3]),
-        ("[{1}, 'a']", [[1], "a"]),
-        ("{(1, 2): 3}", {"(1, 2)": 3}),
-        ("{1: {2}}", {"1": [2]}),
-        ("'\\ud83d'", "\ufffd"),
-        ("b'a'", "b'a'"),
-        ("[10 ** 5000]", [f"{10**5000:#x}"]),
-        ("'a\\nb'", "a\nb"),
-    ],
-)
-def test_a_value_leaves_as_data_whichever_way_it_leaves(brief: Sandbox, value: str, left: Any) -> None:
-    steps: list[Step] = []
-    disguise = "isinstance = str = len = 3\n"
-    assert run(brief, f"{disguise}answer = {value}").answer == left
-    assert run(brief, value).answer == left
-    program = Session(Echo(), brief, steps.append).run_program(f"answer = give({value})", expressions=[value])
-    assert asyncio.run(program) == ProgramResult(left, extra=[left])
-    assert steps[0].arguments == {"value": left}
-
-
 @pytest.mark.parametrize(
     ("code", "line"),
     [
         ("x = 1\n\ngive(1, 2)", 3),
-        ("give(\n1,\n2)", 1),
         ("x = 1\n(\n  1 / 0\n)", 3),
         ("'é'; 1 / 0", 1),
-        ("x = 2\nx; 1 / 0  # a", 2),
     ],
 )
 def test_the_line_that_failed_is_the_programs_own(brief: Sandbox, code: str, line: int) -> None:
     error = run(brief, code).error
     assert error is not None
     assert error.line == line
-
-
-def test_what_is_too_long_or_too_deep_is_not_read() -> None:
-    for text in ("x" * (LONGEST + 1), "[" * 100_000, "[" * 300 + "]" * 300, 3):
-        with pytest.raises(TooLarge):
-            read(text)
-    assert Prelude(()).call != Prelude(()).call
 
 
 # Errors
@@ -213,16 +153,12 @@ def test_what_is_too_long_or_too_deep_is_not_read() -> None:
     ("code", "expected", "said"),
     [
         ("answer = (", "syntax", "line 1"),
-        ("x = 1\nanswer = = 2", "syntax", "line 2"),
         ("answer = '\ud800'", "syntax", ""),
         ("x = 1\nanswer = ecko(what='x')", "unknown_api", "line 2: NameError: name 'ecko' is not defined"),
         ("answer = echo(waht='x')", "bad_arguments", "Did you mean 'what'?"),
         ("answer = echo()", "bad_arguments", "needs the argument 'what'"),
-        ("answer = echo('a', 'b')", "bad_arguments", "at most 1"),
         ("answer = undefined", "exception", "NameError"),
-        ("answer = {}['a']", "exception", "KeyError"),
         ("answer = 1 / 0", "exception", "ZeroDivisionError"),
-        ("assert False, 'never'", "exception", "never"),
         ("raise ValueError('mine')", "exception", "mine"),
         ("\n\nraise SystemExit", "exception", "line 3"),
     ],
@@ -241,25 +177,6 @@ def test_a_failure_of_the_environment_ends_the_program(brief: Sandbox) -> None:
 
 
 # Programs of ill will
-
-TIME, MEMORY = ("time", "exception", "unknown_api"), ("memory", "time", "output")
-WITHOUT_BOUND = {
-    "import time\ntime.sleep(60)": TIME,
-    "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass": TIME,
-    "import re\nanswer = str(re.match('(a|a)*b', 'a' * 60))\nwhile True: pass": TIME,
-    "def f(n): return f(n + 1)\nf(0)": (*TIME, *MEMORY),
-    "while True: print('a' * 1000)": MEMORY,
-    "answer = 'a' * 10 ** 10": MEMORY,
-    "while True:\n    try:\n        x = 'a' * 10 ** 10\n    except MemoryError:\n        pass": MEMORY,
-    "a = 'x'\nfor i in range(60): a = [a, a]\nanswer = str(a)": MEMORY,
-}
-
-
-@pytest.mark.parametrize("code", WITHOUT_BOUND)
-def test_a_program_without_end_is_ended(brief: Sandbox, code: str) -> None:
-    started = time.monotonic()
-    assert cause(run(brief, code)) in WITHOUT_BOUND[code]
-    assert time.monotonic() - started < SECONDS + 5 * slowness()
 
 
 @pytest.mark.parametrize(
@@ -326,34 +243,6 @@ def test_programs_whose_calls_hang_hold_up_no_other() -> None:
     assert seconds < 3 * slowness()
 
 
-def test_a_program_that_kills_its_worker_costs_only_itself(brief: Sandbox) -> None:
-    assert cause(run(brief, "answer = " + "(" * 100_000))
-    run(brief, "x = 1\n" * 200_000)
-    assert [run(brief, f"answer = {i}").answer for i in range(5)] == list(range(5))
-
-
-def test_a_program_that_was_given_up_makes_no_more_calls() -> None:
-    steps: list[Step] = []
-
-    async def main() -> tuple[int, int]:
-        with Sandbox(limits=ProgramLimits(seconds=20.0, calls=10**6)) as sandbox:
-            going = asyncio.create_task(
-                Session(Echo(), sandbox, steps.append).run_program("while True: echo(what='x')")
-            )
-            while not steps:
-                await asyncio.sleep(0.01)
-            going.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await going
-            await asyncio.sleep(0.1)
-            soon = len(steps)
-            await asyncio.sleep(0.3)
-            return soon, len(steps)
-
-    soon, later = asyncio.run(main())
-    assert 0 < soon == later
-
-
 # The process
 
 SCRIPT = """
@@ -395,7 +284,6 @@ asyncio.run(main())
     [
         ("while True: wait()", 3600.0),
         ("while True: pass", 0.3),
-        ("while True:\n    try:\n        wait()\n    except BaseException:\n        pass", 3600.0),
     ],
 )
 def test_the_process_ends_cleanly_whatever_is_under_way(code: str, seconds: float) -> None:

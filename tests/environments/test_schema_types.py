@@ -7,6 +7,9 @@ import dataclasses
 import datetime
 import enum
 import functools
+import json
+import re
+import uuid
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -18,7 +21,9 @@ from r_eval.environments.base import Environment, query_api
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, shapes
 from r_eval.environments.session import CallResult, Session
-from r_eval.environments.signatures import specs_of
+from r_eval.environments.signatures import spec_of, specs_of
+from r_eval.environments.tools.declared import declare
+from r_eval.workflows.react import api_description
 
 
 class Colour(enum.Enum):
@@ -147,6 +152,17 @@ class Things(Environment):
 THINGS: Any = Things
 
 
+def function_with(kind: Any) -> Any:
+    """A function with a parameter of a type."""
+
+    def visits(day: Any) -> int:
+        """Count visits."""
+        return 0
+
+    visits.__annotations__["day"] = kind
+    return visits
+
+
 def spec(name: str) -> ApiSpec:
     return specs_of(THINGS)[name]
 
@@ -217,6 +233,7 @@ def test_every_kind_of_type_is_taken_and_given_back_as_data(
         ("place", "(place: Place, others: list[Place] | None = None) -> list[Place]"),
         ("choice", "(one: Literal['a', 2], maybe: str | None = None) -> Literal['a', 2]"),
         ("bounded", "(count: int = 3) -> list[int]"),
+        ("cached", "(day: str) -> list[str]"),
         (
             "without",
             "(colour: Literal['red', 'green'] | None = None, place: Place | None = None, "
@@ -250,9 +267,28 @@ def test_a_description_in_the_type_stands_where_the_docstring_has_none() -> None
     assert [p.description for p in spec("described").parameters] == ["The word to find.", "How many."]
 
 
-def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
-    assert spec("place").result["items"]["properties"]["city"]["type"] == "string"
-    assert spec("colour").result["enum"] == ["red", "green"]
+def declared(schema: dict[str, Any]) -> ApiSpec:
+    return declare("visits", "Count visits.", {"properties": {"day": schema}, "required": ["day"]})
+
+
+@pytest.mark.parametrize(
+    ("visits", "form"),
+    [
+        (spec_of(function_with(datetime.date)), "str (date, YYYY-MM-DD)"),
+        (spec_of(function_with(datetime.datetime)), "str (date-time, YYYY-MM-DDTHH:MM:SS)"),
+        (spec_of(function_with(list[uuid.UUID])), "list[str (UUID)]"),
+        (declared({"type": "string", "format": "date"}), "str (date, YYYY-MM-DD)"),
+        (declared({"type": ["string", "null"], "format": "uri"}), "str (uri) | None"),
+    ],
+)
+def test_the_format_of_a_text_is_shown_wherever_its_type_is(visits: ApiSpec, form: str) -> None:
+    assert f"    day ({form})" in visits.stub()
+    compile(visits.stub(), "stub", "exec")
+    assert f"    day ({form})" in api_description(visits)
+    assert visits.parameters[0].signature() == f"day: {form}"
+    assert '"format": ' in json.dumps(visits.json_schema())
+    with pytest.raises(BadArguments, match=re.escape(f"argument 'day' must be {form}, not {{}}")):
+        visits.check({"day": {}})
 
 
 # What is wrong
@@ -280,3 +316,52 @@ def test_a_complaint_says_which_argument_and_what_was_expected(
     message = complaint(api, **arguments)
     assert expected in message
     assert len(message) < 500
+
+
+# Names and order
+
+
+class People(Things):
+    """People and where they live."""
+
+    @query_api
+    def find(self, name: str, limit: int = 5, city: str | None = None) -> list[Owner]:
+        """Find people by name.
+
+        Names are matched loosely.
+
+        Args:
+            name: A name, or a part
+                of it.
+        """
+        return []
+
+    @query_api
+    def bare(self, anything):  # type: ignore[no-untyped-def]
+        return anything
+
+    def hidden(self) -> None:
+        """Not a query API."""
+
+
+def test_the_docstring_describes_and_a_function_without_one_works() -> None:
+    people: Any = People
+    assert list(specs_of(people)) == [*specs_of(THINGS), "find", "bare"]
+    find, bare = specs_of(people)["find"], specs_of(people)["bare"]
+    assert (find.summary, find.details) == ("Find people by name.", "Names are matched loosely.")
+    assert find.parameters[0].description == "A name, or a part of it."
+    assert (bare.summary, bare.check({"anything": {"x": 1}})) == ("", {"anything": {"x": 1}})
+    with pytest.raises(BadArguments, match=r"needs the argument 'name'. Its arguments: name: str, limit"):
+        find.check({"limit": 3})
+
+
+def test_arguments_by_order_are_put_under_their_names() -> None:
+    people: Any = People
+    find = specs_of(people)["find"]
+    assert find.bind(("Ann", 3), {"city": "Nairobi"}) == {"name": "Ann", "limit": 3, "city": "Nairobi"}
+    for positional, named, why in (
+        (range(8), {}, "takes at most 3 arguments, 8 were given"),
+        (("Ann",), {"name": "Bob"}, "argument 'name' was given twice"),
+    ):
+        with pytest.raises(BadArguments, match=why):
+            find.bind(positional, named)

@@ -16,18 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import shapes
-from r_eval.environments.serve.http import openapi, serve_http
-from r_eval.environments.serve.sessions import Sessions
 from r_eval.environments.session import CallResult, Session
 from r_eval.environments.wiki.environment import Wiki
-from r_eval.errors import UserError
 
 SERVER = '''
 import sys
@@ -167,15 +163,6 @@ def test_an_environment_that_is_served_and_opened_again_is_the_same(
             running.stop()
 
 
-@pytest.mark.parametrize("environment", [Wiki(), AMiner()], ids=["wiki", "aminer"])
-def test_the_document_is_openapi_with_valid_schemas(environment: Environment) -> None:
-    document = openapi(environment)
-    assert list(document["paths"]) == [f"/{name}" for name in environment.specs()]
-    for path in document["paths"].values():
-        for part in (path["post"]["requestBody"], path["post"]["responses"]["200"]):
-            Draft202012Validator.check_schema(part["content"]["application/json"]["schema"])
-
-
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
@@ -201,61 +188,3 @@ def test_a_client_keeps_its_session_by_header_or_cookie(odd: Running) -> None:
     _, number, headers = odd.post("/count", "{}")
     cookie = headers["Set-Cookie"].partition(";")[0]
     assert (number, odd.post("/count", "{}", Cookie=cookie)[1]) == (1, 2)
-
-
-def test_a_port_that_is_taken_is_the_persons_error(odd: Running) -> None:
-    port = int(odd.url.rpartition(":")[2])
-    with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 cannot be opened"):
-        serve_http(Wiki(), port)
-
-
-def test_sessions_used_longest_ago_make_room() -> None:
-    closed: list[str] = []
-
-    class Watched(Environment):
-        """Says when a session of it is closed."""
-
-        def close(self) -> None:
-            closed.append("one")
-
-    sessions = Sessions(Watched(), most=2)
-    first = sessions.of("a")[1]
-    assert sessions.of("b") != sessions.of("a")
-    assert sessions.of("a")[1] is first
-    sessions.of(None)
-    assert (len(sessions), closed) == (2, ["one"])
-    assert sessions.of("a")[1] is first
-    sessions.close()
-    assert (len(sessions), closed) == (0, ["one"] * 3)
-
-
-HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-MESSAGES = [
-    {"id": 1, "method": "initialize", "params": HELLO},
-    {"method": "notifications/initialized"},
-    {"id": 2, "method": "tools/call", "params": {"name": "down", "arguments": {}}},
-]
-
-
-@pytest.mark.parametrize("number", [None, signal.SIGTERM])
-def test_the_mcp_server_speaks_the_older_protocol_and_ends_with_its_input_or_on_a_signal(
-    script: Path, number: int | None
-) -> None:
-    pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
-    pipe = subprocess.PIPE
-    command = [sys.executable, str(script), "odd", "mcp"]
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    for message in MESSAGES:
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    process.stdin.flush()
-    hello, answer = (json.loads(process.stdout.readline()) for _ in range(2))
-    assert hello["result"]["instructions"] == "Fails, and counts."
-    assert answer["error"]["message"] == "the disk is full"
-    if number is not None:
-        process.send_signal(number)
-        assert process.wait(timeout=300) == 0
-    message = process.communicate(timeout=300)[1]
-    assert message == ("" if number else "ended\n")
-    assert process.returncode == 0

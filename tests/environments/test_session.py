@@ -7,9 +7,8 @@ import contextlib
 import dataclasses
 import json
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ from r_eval.environments import (
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.session import CallResult, Session, cut
 from r_eval.records import Step
-from tests.timing import quickest
 
 
 @dataclasses.dataclass
@@ -49,11 +47,6 @@ class Atlas(Environment):
     def listed(self) -> Observation[list[str]]:
         """List towns."""
         return Observation(["Łódź"], retrieved_ids=["t3"])
-
-    @query_api
-    async def wrong(self, ids: Any = ()) -> Observation:  # type: ignore[type-arg]
-        """Give ids that are none."""
-        return Observation("", retrieved_ids=ids)
 
 
 class Store(Environment):
@@ -117,19 +110,14 @@ class Store(Environment):
         return "word " * (length // 5)
 
     @query_api
-    def anything(self, value: Any = None) -> Any:
-        """Give it back."""
-        return value
-
-    @query_api
     def back(self, values: list[Any]) -> list[Any]:
         """Give a list back."""
         return values
 
     @query_api
-    def thread(self) -> str:
-        """Say which thread this is."""
-        return threading.current_thread().name
+    def anything(self, value: Any = None) -> Any:
+        """Give it back."""
+        return value
 
 
 class Opened:
@@ -154,28 +142,16 @@ def opened(sandbox: Sandbox) -> Opened:
 # What comes back
 
 
-def test_a_list_is_one_line_an_element_after_their_number(opened: Opened) -> None:
-    result = opened.call("shelves")
-    assert result.value == [{"room": "A", "height": 1.5}, {"room": "A", "height": 2.5}]
-    assert result.observation.splitlines() == [
-        "2 results.",
-        '{"room": "A", "height": 1.5}',
-        '{"room": "A", "height": 2.5}',
-    ]
-
-
 @pytest.mark.parametrize(
     ("value", "observation"),
     [
         (None, "null"),
         (True, "true"),
         (3, "3"),
-        (2.5, "2.5"),
         ([], "0 results."),
         (["a"], "1 result.\na"),
         ([["a"], 1], '2 results.\n["a"]\n1'),
         ({"a": "ü"}, '{"a": "ü"}'),
-        ("", ""),
     ],
 )
 def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) -> None:
@@ -187,7 +163,6 @@ def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) ->
     [
         ("wlak", {"to": "x"}, "unknown_api", "Did you mean walk?"),
         ("zzz", {}, "unknown_api", "The APIs: walk, shelves, later"),
-        ("__init__", {}, "unknown_api", "There is no API named"),
         ("x" * 100_000, {}, "unknown_api", "There is no API named"),
         ("walk", {"too": "x"}, "bad_arguments", "walk has no argument 'too'. Did you mean 'to'?"),
         ("walk", {}, "bad_arguments", "walk needs the argument 'to'"),
@@ -205,21 +180,6 @@ def test_what_is_wrong_with_a_call_is_an_observation(
     assert (result.value, result.error) == (None, error)
     assert expected in result.observation
     assert len(result.observation) < 500
-
-
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-@pytest.mark.parametrize("value", [nested(400), 10**5000], ids=["too deep", "too long a number"])
-def test_arguments_that_no_record_can_hold_are_bad_ones(opened: Opened, value: Any) -> None:
-    result = opened.call("walk", to=value)
-    assert result.error == "bad_arguments"
-    assert "walk" in result.observation
-    assert opened.steps[0].model_dump_json()
 
 
 # What is raised
@@ -253,10 +213,6 @@ def test_sessions_of_one_environment_do_not_see_each_other(sandbox: Sandbox) -> 
     assert (store.place, store.visits) == ("the door", ["a", "b", "c"])
 
 
-def test_apis_that_are_not_async_do_not_hold_the_loop_up(opened: Opened) -> None:
-    assert opened.call("thread").value != threading.main_thread().name
-
-
 # The record
 
 
@@ -279,10 +235,8 @@ def test_every_call_is_recorded_as_it_was_asked_for(opened: Opened) -> None:
     ("text", "kept"),
     [
         ("a" * 100, "a" * 100),
-        ("a" * 101, "a" * 100 + " [… cut: 1 more character]"),
         ("x" * 100 + "\n" + "y" * 80, "x" * 100 + "\n[… cut: 1 more line, 81 more characters]"),
         ("3 results.\na\n" + "b " * 60, "3 results.\na\n[… cut: 1 more line, 121 more characters]"),
-        ("x" * 80 + "\n\ny\n" + "z" * 80, "x" * 80 + "\n\ny\n[… cut: 1 more line, 81 more characters]"),
         ("x" * 80 + ". " + "y" * 80, "x" * 80 + ". [… cut: 81 more characters]"),
         ("東" * 80 + "。" + "京" * 80, "東" * 80 + "。 [… cut: 80 more characters]"),
         ("x" * 20 + ". " + "y" * 70 + " " + "z" * 70, "x" * 20 + ". " + "y" * 70 + " [… cut: 71 more characters]"),
@@ -304,13 +258,6 @@ def test_a_list_is_cut_between_records_and_the_rest_is_counted(sandbox: Sandbox,
     assert 400 - len(json.dumps(records[0])) - 3 < len(result.observation) - len(note) <= 401
 
 
-@pytest.mark.parametrize("make", [lambda: "a" * 10_000_000, lambda: "a. " * 3_000_000], ids=["word", "sentences"])
-def test_ten_megabytes_are_cut_fast(make: Callable[[], str]) -> None:
-    text = make()
-    assert quickest(lambda: cut(text, 4000), enough=0.5) < 0.5
-    assert len(cut(text, 4000)) < 4100
-
-
 @pytest.mark.parametrize(
     ("api", "arguments", "observation", "value", "ids"),
     [
@@ -327,25 +274,6 @@ def test_an_api_may_say_how_its_value_is_read_and_what_it_found(
     written = ", ".join(f"{key}={text!r}" for key, text in arguments.items())
     assert opened.program(f"{api}({written})").answer == value
     assert opened.session.specs[api].returns == "list[str]"
-
-
-@pytest.mark.parametrize("ids", [[1], "t1"])
-def test_ids_that_are_no_texts_are_the_environments_failure(sandbox: Sandbox, ids: Any) -> None:
-    with pytest.raises(EnvironmentFailure, match=r"must be a list of str.*\(test_session.py:\d+, in wrong\)"):
-        Opened(sandbox, Atlas()).call("wrong", ids=ids)
-
-
-@pytest.mark.parametrize(
-    ("call", "exception", "message"),
-    [
-        ("refuse(what='tea')", "RuntimeError", "tea is not for sale."),
-        ("wait()", "OSError", "The shop is full."),
-        ("take(what='egg')", "LookupError", "There is no egg here."),
-    ],
-)
-def test_a_program_may_catch_what_an_api_refuses(opened: Opened, call: str, exception: str, message: str) -> None:
-    code = f"try:\n    {call}\nexcept {exception} as error:\n    answer = str(error)"
-    assert opened.program(code).answer == message
 
 
 def test_what_a_program_receives_is_whole_and_is_recorded_cut(opened: Opened) -> None:

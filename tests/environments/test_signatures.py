@@ -75,11 +75,6 @@ def test_a_result_that_is_no_data_is_refused(refusal: Refusal, returns: str) -> 
     assert "query API find: it returns what is no JSON data: return text, numbers, lists, dicts, dataclasses" in message
 
 
-def test_an_async_generator_is_refused(refusal: Refusal) -> None:
-    message = refusal("@query_api\nasync def find() -> AsyncIterator[str]:\n    yield 'a'\n")
-    assert "async generators cannot be returned as data: return a list" in message
-
-
 METHODS = {
     "    @query_api\n    def find(name: str) -> str: ...\n": "write def find(self, ...), or @staticmethod above it",
     "    @query_api\n    def find() -> str: ...\n": "its first parameter is not self",

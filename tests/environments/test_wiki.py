@@ -10,12 +10,8 @@ from typing import Any
 import pytest
 
 from r_eval.environments.base import NotFound
-from r_eval.environments.json_lines import read_records
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.environment import SNAPSHOT
-from r_eval.environments.wiki.pages import Article
 from r_eval.errors import UserError
-from tests.timing import quickest
 
 
 def written(folder: Path, *pages: dict[str, Any]) -> Wiki:
@@ -28,21 +24,6 @@ def written(folder: Path, *pages: dict[str, Any]) -> Wiki:
 @pytest.fixture
 def wiki() -> Wiki:
     return Wiki()
-
-
-@pytest.fixture(scope="module")
-def lines() -> list[Article]:
-    return [article for _, article in read_records(SNAPSHOT, lambda _: Article)]
-
-
-@pytest.fixture(scope="module")
-def articles(lines: list[Article]) -> list[Article]:
-    return [page for page in lines if not page.choices]
-
-
-@pytest.fixture(scope="module")
-def texts(articles: list[Article]) -> dict[str, str]:
-    return {page.title: page.text for page in articles}
 
 
 @pytest.fixture(scope="module")
@@ -70,42 +51,7 @@ def refusal(call: Any, argument: str) -> str:
 # The embedded pages
 
 
-def test_every_title_and_every_choice_is_found(wiki: Wiki, texts: dict[str, str], lines: list[Article]) -> None:
-    ambiguous = [page for page in lines if page.choices]
-    assert {title for page in ambiguous for title in page.choices} <= texts.keys()
-    assert all(wiki.Search(title) == text.split("\n\n")[0] for title, text in texts.items())
-    assert all(wiki.Search(page.title).startswith(f"{page.title} may refer to:\n") for page in ambiguous)
-
-
 # Search
-
-
-@pytest.mark.parametrize(
-    ("asked", "title"),
-    [
-        ("USA", "United States"),
-        ("Côte d'Ivoire", "Ivory Coast"),
-        ("Au", "Gold"),
-        ("Einstein", "Albert Einstein"),
-        ("Washington, D.C.", "Washington"),
-    ],
-)
-def test_search_follows_redirects(wiki: Wiki, asked: str, title: str) -> None:
-    assert wiki.Search(asked).startswith(title)
-
-
-@pytest.mark.parametrize(
-    ("asked", "title"),
-    [
-        ("Mercury", "Mercury (planet)"),
-        ("cordoba", "Córdoba (Spain)"),
-        ("Curie", "Pierre Curie"),
-    ],
-)
-def test_an_ambiguous_name_offers_its_choices(wiki: Wiki, asked: str, title: str) -> None:
-    found = wiki.Search(asked)
-    assert "may refer to:\n" in found
-    assert f"\n{title}: " in found
 
 
 @pytest.mark.parametrize(
@@ -161,22 +107,7 @@ def test_what_no_paragraph_contains_gives_no_results(reading: Wiki, keyword: str
     assert refusal(reading.Lookup, keyword).startswith("No results")
 
 
-def test_a_long_page_is_looked_through_in_little_time(tmp_path: Path) -> None:
-    text = "\n\n".join(f"Paragraph {n} says that tea é grows near Nairobi. " * 20 for n in range(1000))
-    episode = written(tmp_path, {"title": "Tea", "text": text})
-    episode.Search("Tea")
-    assert quickest(lambda: refusal(episode.Lookup, "quantum chromodynamics"), enough=1.0) < 1.0
-
-
 # Records
-
-
-def test_records_have_every_relation_of_their_kind(small: Wiki) -> None:
-    assert small.records("café") == [
-        {"title": "Ada", "popularity": 2, "likes": "Bob", "sells": []},
-        {"title": "Bob", "popularity": 1, "likes": None, "sells": []},
-    ]
-    assert list(small.triples()) == [("Ada", "likes", "Bob")]
 
 
 # The file
@@ -228,14 +159,3 @@ def test_the_exact_title_and_then_the_more_popular_page_is_found(
 ) -> None:
     made = ({"title": title, "text": f"{title}.", "popularity": popularity} for title, popularity in pages)
     assert written(tmp_path, *made).Search(asked) == found
-
-
-def test_search_stays_fast_with_many_pages(tmp_path: Path) -> None:
-    many = written(tmp_path, *({"title": f"Page {number} of many", "text": "A page."} for number in range(5_000)))
-
-    def searches() -> None:
-        for number in range(20):
-            assert f"Page {number}" in refusal(many.Search, f"Page {number} of manny")
-            assert many.Search(f"page {number} OF many") == "A page."
-
-    assert quickest(searches, enough=1.5) < 1.5

@@ -35,7 +35,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def llm(loop: asyncio.Runner) -> Iterator[LLM]:
-    made = make_llm(EMBEDDED, {"context": CONTEXT, "slots": 2, "connections": 6, "max_tokens": 12})
+    made = make_llm(EMBEDDED, {"context": CONTEXT, "connections": 2, "max_tokens": 12})
     loop.run(made.open())
     yield made
     loop.run(made.close())
@@ -63,7 +63,7 @@ def test_the_model_answers_and_tools_without_a_template_for_them_are_described(l
 
 
 def test_a_seed_gives_a_drawn_reply_again(loop: asyncio.Runner, llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "temperature", 1.5)
+    monkeypatch.setattr(llm._client, "temperature", 1.5)  # type: ignore[attr-defined]
     texts = [loop.run(llm.generate(said("Write a sentence about rivers.", seed=s))).text for s in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
@@ -129,18 +129,14 @@ def test_a_fingerprint_follows_the_content_of_files(tmp_path: Path) -> None:
     assert file_fingerprint(tmp_path) != folder
 
 
-@pytest.mark.parametrize("content", [None, b"", b"GGU", b"PK\x03\x04 a zip file", b"<html>Not found</html>"])
-def test_what_is_no_gguf_file_is_refused_by_name(tmp_path: Path, content: bytes | None) -> None:
+def test_what_is_no_gguf_file_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "wrong.gguf"
-    problem = f"{path} is not a GGUF file"
-    if content is None:
-        path.mkdir()
-        problem = f"{path}: no such file. Embedded models: {EMBEDDED}"
-    else:
-        path.write_bytes(content)
-    with pytest.raises(UserError) as caught:
-        asyncio.run(make_llm(f"gguf/{path}").open())
-    assert problem in str(caught.value)
+    path.write_bytes(b"<html>Not found</html>")
+    problems = {path: f"{path} is not a GGUF file", tmp_path: f"{tmp_path}: no such file. Embedded models: {EMBEDDED}"}
+    for name, problem in problems.items():
+        with pytest.raises(UserError) as caught:
+            asyncio.run(make_llm(f"gguf/{name}").open())
+        assert problem in str(caught.value)
 
 
 OPEN = """
@@ -164,8 +160,7 @@ def test_a_damaged_gguf_file_is_refused_and_does_not_end_the_process(tmp_path: P
     whole = fetch_model("smollm2-135m").read_bytes()
     header = bytearray(whole[:100_000])
     header[8:24] = b"\xff" * 16
-    pieces = [whole[:size] for size in (4, 8, 1000, 500_000, 40_000_000, -1000)]
-    pieces += [bytes(header), b"GGUF" + bytes(range(256)) * 100, b"GGUF" + bytes(1000)]
+    pieces = [whole[:4], whole[:500_000], whole[:-1000], bytes(header), b"GGUF" + bytes(range(256)) * 100]
     paths = [tmp_path / f"{number}.gguf" for number in range(len(pieces))]
     for path, content in zip(paths, pieces, strict=True):
         path.write_bytes(content)
@@ -182,7 +177,7 @@ HEAD = """
 import asyncio
 from r_eval.llms.base import Message, Request
 from r_eval.llms.base import make_llm
-llm = make_llm("gguf/smollm2-135m", {"context": 4096, "slots": 2, "connections": 4})
+llm = make_llm("gguf/smollm2-135m", {"context": 4096, "connections": 2})
 """
 ASKED_TO_THE_END = """
 async def main():

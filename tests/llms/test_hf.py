@@ -14,10 +14,10 @@ import pytest
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import hf
 from r_eval.llms.base import LLMError, Message, Reply, Request, make_llm
-from r_eval.llms.hf import HF, Job
+from r_eval.llms.hf import HF
 from r_eval.llms.model_files import fetch_model, file_fingerprint
 from tests.chat_server import SEARCH
-from tests.embedded_model import EMBEDDED, embedded_hf
+from tests.embedded_model import embedded_hf
 from tests.tiny_models import causal_model
 
 pytestmark = [
@@ -38,10 +38,6 @@ REFUSES_SYSTEM = (
     "supported') }}{% endif %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
 )
 DROPS_SYSTEM = "{% for m in messages if m.role != 'system' %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
-ALTERNATES = (
-    "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must "
-    "alternate') }}{% endif %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
-)
 PROMPTS = ["Question: who?\nAnswer:", "", "内罗毕在哪里？", "Где Найроби? " * 9, "🗼" * 12]
 
 
@@ -90,9 +86,7 @@ def batches(base: HF, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def shown(llm: HF, request: Request) -> str:
-    job = Job(request)
-    assert llm._prepare(job)
-    return str(llm._tokenizer.decode(job.ids))
+    return str(llm._tokenizer.decode(llm._encode(request)))
 
 
 # Base models
@@ -128,11 +122,12 @@ def test_every_row_of_a_batch_has_its_own_length_and_stop_text(base: HF) -> None
     assert all(r.tokens.completion < 24 for r in replies[3:])
 
 
-def test_a_seed_gives_the_same_reply_whatever_waits_beside_it(base: HF, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "temperature", 1.0)
-    texts = [reply.text for reply in together(base, [user("Hi", seed=seed) for seed in (1, 2, 1, None, None)])]
-    assert texts[0] == texts[2] == ask(base, user("Hi", seed=1)).text
+def test_a_seed_gives_the_same_reply_whatever_is_generated_at_the_same_time(tmp_path: Path) -> None:
+    llm = opened(tmp_path, temperature=1.0)
+    texts = [reply.text for reply in together(llm, [user("Hi", seed=seed) for seed in (1, 2, 1, None, None)])]
+    assert texts[0] == texts[2] == ask(llm, user("Hi", seed=1)).text
     assert len(set(texts)) == 4
+    asyncio.run(llm.close())
 
 
 # Failures and cancellation
@@ -159,7 +154,7 @@ def test_what_breaks_a_batch_is_the_outcome_of_its_requests_only(base: HF, monke
     assert ask(base, user("Hi")).text
 
 
-def test_a_request_that_is_cancelled_in_the_middle_does_not_break_its_batch(base: HF, batches: list[int]) -> None:
+def test_a_cancelled_request_does_not_break_its_batch(base: HF, batches: list[int]) -> None:
     async def main() -> list[Any]:
         tasks = [asyncio.create_task(base.generate(user("Hi", max_tokens=n))) for n in (40, 400)]
         while not batches:
@@ -189,19 +184,18 @@ def test_closing_fails_what_runs_and_what_waits(tmp_path: Path) -> None:
 
 # Chat templates
 
-SYSTEM = (Message("system", "Be brief."), Message("user", "Где?"), Message("user", "Hier?"))
+SYSTEM = (Message("system", "Be brief."), Message("user", "Где?"))
 
 
 @pytest.mark.parametrize(
     ("template", "tools", "adapted", "prompt"),
     [
-        (CHATML, False, False, "system: Be brief.\nuser: Где?\nuser: Hier?\n"),
-        (TOOLS, True, False, "system: Be brief.user: Где?user: Hier?"),
-        (REFUSES_SYSTEM, False, True, "<s>user: Be brief.\n\nГде?\nuser: Hier?\n"),
-        (DROPS_SYSTEM, False, True, "user: Be brief.\n\nГде?\nuser: Hier?\n"),
-        (ALTERNATES, False, True, "user: Be brief.\n\nГде?\n\nHier?\n"),
+        (CHATML, False, False, "system: Be brief.\nuser: Где?\n"),
+        (TOOLS, True, False, "system: Be brief.user: Где?"),
+        (REFUSES_SYSTEM, False, True, "<s>user: Be brief.\n\nГде?\n"),
+        (DROPS_SYSTEM, False, True, "user: Be brief.\n\nГде?\n"),
     ],
-    ids=["plain", "tools", "refuses system", "drops system", "alternates"],
+    ids=["plain", "tools", "refuses system", "drops system"],
 )
 def test_a_template_gets_a_conversation_in_the_form_that_it_takes(
     template: str, tools: bool, adapted: bool, prompt: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -216,10 +210,9 @@ def test_a_template_gets_a_conversation_in_the_form_that_it_takes(
     asyncio.run(llm.close())
 
 
-@pytest.mark.parametrize("template", ["{{ raise_exception('not today') }}", "{{ messages[0].none.such }}", "{% if %}"])
-def test_a_template_that_refuses_everything_is_an_error_of_the_request(template: str, tmp_path: Path) -> None:
-    llm = opened(tmp_path, template)
-    with pytest.raises(LLMError, match="its chat template refuses the request") as caught:
+def test_a_template_that_rejects_everything_is_an_error_of_the_request(tmp_path: Path) -> None:
+    llm = opened(tmp_path, "{{ messages[0].none.such }}")
+    with pytest.raises(LLMError, match="its chat template rejects the request") as caught:
         ask(llm, user("Hi"))
     assert caught.value.cause == "request"
     asyncio.run(llm.close())
@@ -248,27 +241,17 @@ def test_files_context_and_type_are_the_identity(tmp_path: Path, monkeypatch: py
     llm = make_llm(f"hf/{tmp_path}", {"context": 256})
     about = {"files": file_fingerprint(tmp_path), "context": 256, "dtype": "auto"}
     assert llm.identity() == llm.identity() | about
-    with pytest.raises(UserError, match="dtype must be"):
-        make_llm(EMBEDDED, {"dtype": "int8"})
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"r-eval\[hf\]"):
         asyncio.run(llm.open())
 
 
-def refusal(path: Path | str) -> str:
-    with pytest.raises(UserError) as caught:
-        asyncio.run(make_llm(f"hf/{path}").open())
-    return str(caught.value)
-
-
 def test_a_file_or_folder_without_a_whole_model_is_refused_by_name(tmp_path: Path) -> None:
-    assert f"{tmp_path / 'no.gguf'}: no such file" in refusal(tmp_path / "no.gguf")
-    assert f"there is no folder {tmp_path / 'none'}" in refusal(tmp_path / "none")
-    assert f"{tmp_path} cannot be loaded" in refusal(tmp_path)
     (tmp_path / "wrong.gguf").write_bytes(b"<html>Not found</html>")
-    assert f"{tmp_path / 'wrong.gguf'} is not a GGUF file" in refusal(tmp_path / "wrong.gguf")
-    whole, path = fetch_model("smollm2-135m").read_bytes(), tmp_path / "cut.gguf"
-    for size in (4, 1000, 500_000, -1000):
-        path.write_bytes(whole[:size])
-        message = refusal(path)
-        assert (str(path) in message, "damaged" in message) == (True, True), size
+    (tmp_path / "cut.gguf").write_bytes(fetch_model("smollm2-135m").read_bytes()[:500_000])
+    problems = {"no.gguf": "no such file", "none": "cannot be loaded", "": "cannot be loaded"}
+    problems |= {"wrong.gguf": "is not a GGUF file", "cut.gguf": "is it damaged?"}
+    for name, problem in problems.items():
+        with pytest.raises(UserError, match=problem) as caught:
+            asyncio.run(make_llm(f"hf/{tmp_path / name}").open())
+        assert str(tmp_path / name) in str(caught.value)

@@ -7,7 +7,6 @@ import gzip
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -37,29 +36,22 @@ def ask(server: Server, request: Request = ASK, **settings: Any) -> Reply:
     return reply
 
 
-def failure(server: Server, request: Request = ASK, **settings: Any) -> LLMError:
+def failure(server: Server, **settings: Any) -> LLMError:
     with pytest.raises(LLMError) as caught:
-        ask(server, request, **settings)
+        ask(server, **settings)
     assert str(caught.value).startswith("responses/some-model: ")
     return caught.value
-
-
-def twice(server: Server, goes_on: Callable[[Reply], Sequence[Message]]) -> Any:
-    """Get a reply, then another to what follows it; the LLM."""
-
-    async def talk(llm: Any) -> Any:
-        reply = await llm.generate(Request(ASK.messages, tools=(SEARCH,)))
-        await llm.generate(Request((*ASK.messages, *goes_on(reply)), tools=(SEARCH,)))
-        return llm
-
-    return run(server, talk)
 
 
 def results(reply: Reply, content: str) -> list[Message]:
     return [Message("tool", content, (), one.id, one.name) for one in reply.tool_calls]
 
 
-# Requests
+def kinds(body: dict[str, Any]) -> list[str]:
+    return [item.get("type", item.get("role")) for item in body["input"]]
+
+
+# Conversations
 
 
 def test_a_request_says_what_the_grid_says() -> None:
@@ -83,10 +75,11 @@ def test_a_request_says_what_the_grid_says() -> None:
 
 
 def test_a_conversation_of_a_reasoning_model_goes_back_as_it_came() -> None:
+    unknown = {"type": "compaction", "id": "cmp_1", "encrypted_content": "x", "novel": {"a": [1, None]}}
     server = Server(
         response(reasoning("Look it up."), call("Search", {"entity": "Kenya"}), call("Search", {"entity": "肯尼亚"})),
         response(reasoning(), call("Search", '{"entity": "Nairobi"}'), reasoning("More"), call("Search", {})),
-        response(reasoning("Clear"), text("In Afri", "ca.", phase="final_answer")),
+        response(unknown, reasoning("Clear"), text("In Afri", "ca.", phase="final_answer")),
         response(text("Nairobi.")),
     )
 
@@ -94,42 +87,24 @@ def test_a_conversation_of_a_reasoning_model_goes_back_as_it_came() -> None:
         messages = list(ASK.messages)
         for turn in range(4):
             reply = await llm.generate(Request(tuple(messages), tools=(SEARCH,)))
-            kept = REPLY.validate_json(REPLY.dump_json(reply))  # as from the reply store
-            messages.append(kept.message())
-            messages += results(kept, "Kenya: 非洲")
+            stored = REPLY.validate_json(REPLY.dump_json(reply))
+            messages += [stored.message(), *results(stored, "Kenya: 非洲")]
             messages += [Message("user", "And its capital?")] if turn == 2 else []
         return messages
 
     messages = run(server, talk)
     assert server.wrong == []
-    assert [item.get("type", item.get("role")) for item in server.bodies[-1]["input"]] == [
+    assert kinds(server.bodies[-1]) == [
         *("user", "reasoning", "function_call", "function_call", "function_call_output", "function_call_output"),
         *("reasoning", "function_call", "reasoning", "function_call", "function_call_output", "function_call_output"),
-        *("reasoning", "message", "user"),
+        *("compaction", "reasoning", "message", "user"),
     ]
     assert [m.reasoning for m in messages if m.role == "assistant"] == ["Look it up.", "More", "Clear", ""]
-    assert messages[-1].content == "Nairobi."
-
-
-def test_items_that_are_not_known_go_back_verbatim_and_plain_messages_as_they_are() -> None:
-    unknown = {"type": "compaction", "id": "cmp_1", "encrypted_content": "x", "novel": {"a": [1, None]}}
-    server = Server(response(unknown, text("Africa")), response(text("ok")))
-    one = ToolCall("a1", "Search", {"entity": "Kenya"})
-    plain = (Message("assistant", "I look.", (one,)), Message("tool", "非洲", (), "a1", "Search"))
-
-    twice(server, lambda reply: (reply.message(), *plain))
-    assert server.wrong == []
-    first, _, *others = server.bodies[1]["input"][1:]
-    assert first == {**unknown, "encrypted_content": "gAAA1=="}
-    assert others == [
-        {"role": "assistant", "content": "I look."},
-        {"type": "function_call", "call_id": "a1", "name": "Search", "arguments": '{"entity": "Kenya"}'},
-        {"type": "function_call_output", "call_id": "a1", "output": "非洲"},
-    ]
+    assert next(i for i in server.bodies[-1]["input"] if i.get("type") == "compaction")["novel"] == unknown["novel"]
 
 
 @pytest.mark.parametrize("edit", ["cut", "first call only", "no call", "renamed"])
-def test_reasoning_stays_out_where_what_it_led_to_was_changed(edit: str) -> None:
+def test_reasoning_is_left_out_if_the_item_after_it_was_changed(edit: str) -> None:
     calls = [reasoning("a"), call("Search", {}), reasoning("b"), call("Search", {"entity": "x"})]
     first = [reasoning("a"), text("Africa\nObservation: x")] if edit == "cut" else calls
     server = Server(response(*first), response(text("ok")))
@@ -139,27 +114,22 @@ def test_reasoning_stays_out_where_what_it_led_to_was_changed(edit: str) -> None
             return reply.message("Africa" if edit == "cut" else "No call."), Message("user", "Go on.")
         one = reply.tool_calls[0]
         used = ToolCall(one.id, "Search_2", {}, extra=one.extra) if edit == "renamed" else one
-        said = Message("assistant", "", (used,), extra=reply.extra)
-        return said, Message("tool", "x", (), one.id, "Search"), Message("user", "Go on.")
+        message = Message("assistant", "", (used,), extra=reply.extra)
+        return message, Message("tool", "x", (), one.id, "Search"), Message("user", "Go on.")
 
-    twice(server, edited)
+    async def talk(llm: Any) -> None:
+        reply = await llm.generate(Request(ASK.messages, tools=(SEARCH,)))
+        await llm.generate(Request((*ASK.messages, *edited(reply)), tools=(SEARCH,)))
+
+    run(server, talk)
     assert server.wrong == []
-    kinds = [item.get("type", item.get("role")) for item in server.bodies[1]["input"]]
-    kept = ["reasoning", "function_call", "function_call_output"]
-    assert kinds == ["user", *(["assistant"] if edit in ("cut", "no call") else kept), "user"]
+    whole = ["reasoning", "function_call", "function_call_output"]
+    assert kinds(server.bodies[1]) == ["user", *(["assistant"] if edit in ("cut", "no call") else whole), "user"]
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        bad(400, "The encrypted content gAAA could not be verified.", "invalid_encrypted_content"),
-        bad(400, "Unknown parameter: 'input[1].encrypted_content'.", "unknown_parameter"),
-    ],
-)
-def test_items_that_the_server_does_not_want_back_are_left_out(
-    refusal: Answer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_items_that_the_server_does_not_want_back_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
     calls = reasoning("Hm."), call("Search", {"entity": "肯尼亚"})
+    refusal = bad(400, "The encrypted content gAAA could not be verified.", "invalid_encrypted_content")
     server = Server(response(*calls), refusal, response(*calls), response(text("ok")))
 
     async def talk(llm: Any) -> Any:
@@ -170,97 +140,92 @@ def test_items_that_the_server_does_not_want_back_are_left_out(
 
     with caplog.at_level(logging.WARNING, "r_eval"):
         llm = run(server, talk)
-    kinds = [[item.get("type", "message") for item in body["input"]] for body in server.bodies]
-    plain = ["message", "function_call", "function_call_output"]
-    assert kinds[1:] == [["message", "reasoning", *plain[1:]], plain, plain]
+    plain = ["user", "function_call", "function_call_output"]
+    assert list(map(kinds, server.bodies))[1:] == [["user", "reasoning", *plain[1:]], plain, plain]
     assert list(llm.adaptations) == ["extra"]
     assert caplog.text.count("its own replies") == 1
 
 
-# Replies
+# Replies and failures
 
 USED = Tokens(prompt=20, completion=5, cached=4)
+CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
 
 
 @pytest.mark.parametrize(
     ("answer", "reply"),
     [
         (response(text("In ", "Africa. 🦒")), Reply("In Africa. 🦒", (), "stop", USED)),
-        (response(text("In"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
-         Reply("In", (), "length", USED)),
-        (response(text("In"), status="incomplete", incomplete_details=None), Reply("In", (), "unknown", USED)),
-        (response({**text(), "content": [{"type": "refusal", "refusal": "I cannot."}]}),
-         Reply("I cannot.", (), "refusal", USED)),
-        (response(), Reply("", (), "stop", USED)),
-        (response({**text(), "content": None}, text("Africa")), Reply("Africa", (), "stop", USED)),
-        (response(call("Search", {"entity": "K"}, call_id="c1", id="f1")),
-         Reply("", (ToolCall("c1", "Search", {"entity": "K"}),))),
+        (response(text("In"), **CUT), Reply("In", (), "length", USED)),
+        (response({**text(), "content": [{"type": "refusal", "refusal": "No."}]}), Reply("No.", (), "refusal", USED)),
+        (response({**text(), "content": None}), Reply("", (), "stop", USED)),
+        (response(call("Search", {"a": "K"}, call_id="c1")), Reply("", (ToolCall("c1", "Search", {"a": "K"}),))),
         (Answer(body=rb'{"output": [{"type": "message", "content": [{"type": "output_text", "text": "\ud83c!"}]}]}'),
          Reply("\ufffd!")),
     ],
 )  # fmt: skip
 def test_a_response_becomes_a_reply(answer: Answer, reply: Reply) -> None:
     got = ask(Server(answer))
-    assert (got.text, got.tool_calls, got.reasoning) == (reply.text, reply.tool_calls, reply.reasoning)
+    assert (got.text, got.tool_calls, got.extra) == (reply.text, reply.tool_calls, None)
     assert got.finish == ("tool_calls" if reply.tool_calls else reply.finish)
-    assert got.extra is None
     if reply.tokens.prompt:
         assert (got.tokens, got.estimated) == (USED, False)
 
 
 BAD_ITEMS = (
-    "3", '{"type": ["message"]}', '{"type": "message", "content": "text"}', '{"type": "message", "content": [null]}',
-    '{"type": "message", "content": [{"type": "output_text", "text": 3}]}', '{"type": "reasoning", "summary": 4}',
-    '{"type": "function_call", "name": null, "arguments": "{}"}', '{"type": "novel", "weight": NaN}',
-    '{"type": "novel", "deep": ' + "[" * 150 + "]" * 150 + "}",
+    '{"type": ["message"]}', '{"type": "message", "content": [{"type": "output_text", "text": 3}]}',
+    '{"type": "reasoning", "summary": 4}', '{"type": "function_call", "name": null, "arguments": "{}"}',
+    '{"type": "novel", "weight": NaN}', '{"type": "novel", "deep": ' + "[" * 150 + "]" * 150 + "}",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "body",
-    [
-        *("<html>busy</html>", "[]", b"\xff\xfe", '{"output": null}', '{"output": [], "status": ["completed"]}'),
-        f'{{"output": [], "status": "in_progress", "note": "{KEY}"}}',
-        '{"output": ' + "[" * 5000,
-        '{"output": [' + "{}," * 5000 + "{}]}",
-        *(f'{{"output": [{item}]}}' for item in BAD_ITEMS),
-    ],
-)
+    ["<html>busy</html>", b"\xff\xfe", '{"output": null}', f'{{"output": [], "status": "queued", "note": "{KEY}"}}',
+     '{"output": ' + "[" * 5000, '{"output": [' + "{}," * 5000 + "{}]}",
+     *(f'{{"output": [{item}]}}' for item in BAD_ITEMS)],
+)  # fmt: skip
 def test_an_answer_of_another_shape_is_a_bad_reply(body: str | bytes) -> None:
     error = failure(Server(Answer(body=body)))
     assert (error.cause, error.retries) == ("reply", 7)
 
 
-# Failures
+def ended(code: str, message: Any) -> Answer:
+    return response(status="failed", error={"code": code, "message": message})
 
 
-def ended(status: str, code: str, message: Any) -> Answer:
-    return response(status=status, error={"code": code, "message": message})
+BLANKS = b" " * 20_000_000
 
 
 @pytest.mark.parametrize(
-    ("answer", "cause", "said"),
+    ("answer", "cause", "message"),
     [
         (bad(429, "Slow down", "rate_limit_exceeded", Retry_After="0.01"), "rate_limit", "Slow down"),
-        (bad(400, "Your input exceeds the window", "context_length_exceeded"), "context", "Your input"),
         (Answer(body={"error": {"message": f"Wrong key {KEY}", "code": "invalid_api_key"}}), "key", "Wrong key [key]"),
         (response(status="incomplete", incomplete_details={"reason": "content_filter"}), "content_filter", "cut"),
-        (ended("failed", "server_error", "Something broke"), "server", "broke"),
-        (ended("failed", "context_length_exceeded", "上下文太长"), "context", "上下文"),
-        (ended("failed", "x" * 10**6, {"a": [1]}), "server", "200"),
+        (ended("context_length_exceeded", "上下文太长"), "context", "上下文"),
+        (ended("x" * 10**6, {"a": [1]}), "server", "200"),
         (Answer(302, "", {"Location": f"https://{KEY}@elsewhere.example/?key={KEY}"}), "request", "elsewhere.example"),
         (Answer(500, f"<html>{' ' * 250}{KEY[:10]}{KEY}"), "server", "500"),
         (Answer(400, rb'{"error": {"message": "half \ud83c sk-very\u002dsecret-1234567890"}}'), "request", "half"),
+        (Answer(500, BLANKS), "request", "larger than 16 MB"),
+        (Answer(500, gzip.compress(BLANKS), {"Content-Encoding": "gzip"}), "request", "larger than 16 MB"),
+        (Answer(500, b"x", {"Content-Encoding": "br"}), "reply", "not asked for"),
+        (Answer(500, b"no gzip", {"Content-Encoding": "gzip"}), "reply", "cannot be decompressed"),
     ],
+    ids=range(12),
 )
-def test_a_hostile_server_is_told_apart_and_repeats_no_key(answer: Answer, cause: str, said: str) -> None:
+def test_a_hostile_server_is_classified_and_repeats_no_key(answer: Answer, cause: str, message: str) -> None:
     server = Server(answer)
     error = failure(server)
     assert len(server.bodies) == error.retries + 1
     assert (error.cause, error.retries) == (cause, 7 if LLMError(cause, "").retryable else 0)
-    assert said in str(error)
+    assert message in str(error)
     assert KEY[:8] not in str(error).replace(KEY[:10] + "[key]", "")
     assert len(str(error)) < 600
+
+
+# What is learnt
 
 
 def test_the_preflight_ends_and_says_what_it_waits_for(
@@ -270,34 +235,11 @@ def test_the_preflight_ends_and_says_what_it_waits_for(
     monkeypatch.setattr(preflight, "NOTICE_SECONDS", 0.1)
     slow = response(text("late"))
     slow.seconds = 20.0
-    with caplog.at_level(logging.WARNING, "r_eval"):
-        error = failure(Server(opening=(slow,)))
-    assert error.cause == "timeout"
+    assert failure(Server(opening=(slow,))).cause == "timeout"
     assert "waiting for http://127.0.0.1" in caplog.text
 
 
-BLANKS = b" " * 20_000_000
-
-
-@pytest.mark.parametrize(
-    ("body", "encoding", "message"),
-    [
-        (BLANKS, "identity", "larger than 16 MB"),
-        (gzip.compress(BLANKS), "gzip", "larger than 16 MB"),
-        (b"x", "br", "not asked for"),
-        (b"no gzip", "gzip", "cannot be decompressed"),
-    ],
-)
-def test_no_more_than_the_bound_is_read(body: bytes, encoding: str, message: str) -> None:
-    assert message in str(failure(Server(Answer(500, body, {"Content-Encoding": encoding}))))
-
-
-# What a model does not take
-
-
-@pytest.mark.parametrize(
-    "refused", ["temperature", "include", "reasoning", "tool_choice", "max_output_tokens", "tools"]
-)
+@pytest.mark.parametrize("refused", ["temperature", "include", "reasoning", "tools"])
 def test_the_preflight_learns_what_the_model_refuses(refused: str, caplog: pytest.LogCaptureFixture) -> None:
     server = Server(refuses=(refused,))
 
@@ -305,13 +247,11 @@ def test_the_preflight_learns_what_the_model_refuses(refused: str, caplog: pytes
         await llm.generate(Request(ASK.messages, tools=(SEARCH,)))
         return llm
 
-    with caplog.at_level(logging.WARNING, "r_eval"):
-        llm = run(server, talk, reasoning="high")
-    of_the_grid = refused not in ("include", "store")
+    llm = run(server, talk, reasoning="high")
     assert refused not in server.bodies[0]
     assert len(server.wrong) == 1
-    assert list(llm.adaptations) == ([refused] if of_the_grid else [])
-    assert (refused in caplog.text) is of_the_grid
+    assert list(llm.adaptations) == ([] if refused == "include" else [refused])
+    assert (refused in caplog.text) is (refused != "include")
     assert llm.is_greedy is (refused != "temperature")
 
 
@@ -323,21 +263,21 @@ def test_a_lesson_in_mid_run_costs_no_episode_in_flight() -> None:
         return list(await asyncio.gather(*(llm.generate(ASK) for _ in range(20))))
 
     replies = run(server, talk, connections=20)
-    assert [reply.text for reply in replies] == ["Africa"] * 20
+    assert [(reply.text, reply.retries) for reply in replies] == [("Africa", 0)] * 20
     assert 1 <= len(server.wrong) <= 20
-    assert {reply.retries for reply in replies} == {0}
 
 
 # Keys and addresses
+
+BEARER = ("Authorization", f"Bearer {KEY}")
 
 
 @pytest.mark.parametrize(
     ("settings", "path", "header"),
     [
-        ({}, "/v1/responses", ("Authorization", f"Bearer {KEY}")),
+        ({}, "/v1/responses", BEARER),
         ({"api_key_header": "api-key"}, "/v1/responses", ("api-key", KEY)),
-        ({"azure_endpoint": "URL/"}, "/openai/v1/responses", ("Authorization", f"Bearer {KEY}")),
-        ({"azure_endpoint": "URL/openai/v1/"}, "/openai/v1/responses", ("Authorization", f"Bearer {KEY}")),
+        ({"azure_endpoint": "URL/openai/v1/"}, "/openai/v1/responses", BEARER),
         ({"azure_endpoint": "URL", "entra": True}, "/openai/v1/responses", ("Authorization", f"Bearer {TOKEN}")),
     ],
 )
@@ -368,22 +308,21 @@ def managed_identity(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "start", started)
 
 
-@pytest.mark.parametrize(("signs_in", "cause", "said"), [(False, "key", "Entra"), (True, "request", "Odd")])
-def test_who_cannot_sign_in_is_told_and_no_message_repeats_a_token(
-    signs_in: bool, cause: str, said: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("signs_in", "cause", "message"), [(False, "key", "Entra"), (True, "request", "Odd")])
+def test_a_failed_sign_in_is_the_keys_and_no_message_repeats_a_token(
+    signs_in: bool, cause: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = Server(bad(400, f"Odd: Bearer {TOKEN}, {TOKEN[:-1]}\\u0065"), signs_in=signs_in)
     managed_identity(server, monkeypatch)
     error = failure(server, azure_endpoint="URL", entra=True)
-    assert (error.cause, said in str(error), TOKEN in str(error)) == (cause, True, False)
+    assert (error.cause, message in str(error), TOKEN in str(error)) == (cause, True, False)
 
 
 def test_further_headers_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATEWAY_KEY", "gateway-secret")
     server = Server(bad(400, "Wrong: gateway-secret"))
-    error = failure(server, headers={"x-gateway": "GATEWAY_KEY"})
+    assert "gateway-secret" not in str(failure(server, headers={"x-gateway": "GATEWAY_KEY"}))
     assert server.headers[-1]["x-gateway"] == "gateway-secret"
-    assert "gateway-secret" not in str(error)
 
 
 @pytest.mark.parametrize(
@@ -397,13 +336,11 @@ def test_further_headers_come_from_the_environment(monkeypatch: pytest.MonkeyPat
         ({"entra": True}, UserError, "azure_endpoint"),
         ({"base_url": "ftp://肯尼亚.example"}, UserError, "base_url must be the address"),
         ({"azure_endpoint": "https://x.example", "entra": True}, MissingExtra, "azure-identity"),
-        ({"reasoning": "a lot"}, UserError, "reasoning must be"),
     ],
 )
-def test_a_wrong_setting_is_told(
+def test_a_wrong_setting_is_refused(
     settings: dict[str, Any], error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("NOT_SET", raising=False)
     monkeypatch.setenv("CYRILLIC", f"ключ-{KEY}")
     monkeypatch.setitem(sys.modules, "azure.identity.aio", None)
     with pytest.raises(error, match=message) as caught:

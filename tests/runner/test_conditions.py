@@ -15,7 +15,6 @@ from r_eval import Grid, UserError, run
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import RunFolder
 from r_eval.records import Episode
-from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import Plan, resolve
 
@@ -165,30 +164,6 @@ def test_names_that_tell_conditions_not_apart_are_refused(grid: Make, conditions
         resolve(grid(conditions))
 
 
-def test_a_run_that_goes_on_meets_the_same_failures(grid: Make, tmp_path: Path) -> None:
-    conditions = ["clean", {"condition": "faulty", "rate": 0.5}]
-    wanted = grid(conditions)
-    run(wanted, tmp_path / "run", limit=5)
-    run(wanted, tmp_path / "run")
-    run(wanted, tmp_path / "whole")
-    for condition in ("clean", "faulty"):
-        one, other = (episodes(RunFolder(tmp_path / name), condition) for name in ("run", "whole"))
-        assert [e.question_id for e in one] == [e.question_id for e in other]
-        assert [[s.observation for s in e.steps] for e in one] == [[s.observation for s in e.steps] for e in other]
-
-
-def test_demonstrations_come_from_the_clean_environment(grid: Make) -> None:
-    plan = resolve(grid([{"condition": "faulty", "rate": 1}]))
-    planned = plan.cells[0].planned
-
-    async def worked_out() -> Any:
-        with Sandbox() as sandbox:
-            return await work_out(planned.demonstrations, planned.environment, sandbox, 1000)
-
-    (demonstration,) = asyncio.run(worked_out())
-    assert demonstration.calls[0].error is None
-
-
 def test_a_condition_may_change_and_drop_questions(grid: Make, tmp_path: Path) -> None:
     run(grid(["clean", {"condition": "./domain.py:Renaming", "name": "renamed"}]), tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
@@ -222,9 +197,3 @@ def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
     outcome = asyncio.run(made()).outcome
     assert outcome.kind == "tool_failure"
     assert outcome.detail == "the condition failing failed: RuntimeError: out of names (domain.py:66, in environment)"
-
-
-def test_a_condition_that_cannot_be_had_is_refused_before_anything_is_run(grid: Make, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the condition noisy needs a search"):
-        run(grid(["noisy"]), tmp_path / "run")
-    assert not (tmp_path / "run").exists()

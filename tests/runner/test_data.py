@@ -13,7 +13,6 @@ from r_eval.cli.run import run_grid
 from r_eval.errors import UserError
 from r_eval.runner.plan import Plan, resolve
 from r_eval.tasks.base import installed
-from r_eval.tasks.questions import in_order, write_questions
 
 RECORDS = [
     {"question": f"Which of {n} lighthouses is old?", "answer": f"the {n}th", "type": "bridge"} for n in range(30)
@@ -38,31 +37,6 @@ def planned(desk: Path, *, limit: int | None = None, shots: int = 1, **task: Any
     return resolve(grid(desk, {"task": "wiki/hotpotqa", "data": "sets/hotpot.json", **task}, shots=shots), limit)
 
 
-def test_an_installed_task_keeps_all_else_that_is_its_own(desk: Path) -> None:
-    (found,), own = planned(desk).tasks, installed("wiki/hotpotqa")
-    task = found.task
-    assert {q.question for q in found.questions} == {r["question"] for r in RECORDS}
-    for key in ("name", "environment", "metric", "instruction", "demonstrations", "id", "level"):
-        assert getattr(task, key) == getattr(own, key)
-
-
-def test_the_demonstrations_are_worked_out_over_the_tasks_own_environment(desk: Path) -> None:
-    (desk / "pantry.py").write_text(
-        "from r_eval.environments.base import Environment, query_api\n\n\n"
-        "class Pantry(Environment):\n"
-        '    """Dishes."""\n\n'
-        "    @query_api\n"
-        "    def find(self, name: str) -> str:\n"
-        '        """Find a dish.\n\n'
-        "        Args:\n"
-        "            name: Its name.\n"
-        '        """\n'
-        "        return name\n",
-        encoding="utf-8",
-    )
-    assert planned(desk, environment="pantry.py:Pantry").tasks[0].task.home == "wiki"
-
-
 def test_the_first_questions_are_kept_and_another_dataset_has_another_fingerprint(desk: Path) -> None:
     every, few = planned(desk), planned(desk, limit=4)
     assert few.tasks[0].questions == every.tasks[0].questions[:4]
@@ -73,25 +47,10 @@ def test_the_first_questions_are_kept_and_another_dataset_has_another_fingerprin
     assert planned(desk, limit=4).cells[0].fingerprint != before
 
 
-def test_a_question_that_is_shown_is_not_asked_and_another_takes_its_place(desk: Path) -> None:
-    shown = in_order(installed("wiki/hotpotqa").demonstrations, 0)[0]
-    same = {"question": shown.question.upper(), "answer": "x", "type": "bridge"}
-    (desk / "sets" / "hotpot.json").write_text(json.dumps([same, *RECORDS]), encoding="utf-8")
-    asked = planned(desk, limit=30).tasks[0].questions
-    assert {q.question for q in asked} == {r["question"] for r in RECORDS}
-
-
 def test_a_task_of_the_grids_own_names_format_and_environment(desk: Path) -> None:
     entry = {"task": "mine", "data": "sets/hotpot.json", "format": "hotpotqa", "environment": "wiki", "level": "KS"}
     (task,) = (p.task for p in resolve(grid(desk, entry, shots=0)).tasks)
     assert (task.name, task.environment, task.level, len(task.questions)) == ("mine", "wiki", "KS", 30)
-
-
-def test_demonstrations_can_come_with_a_dataset(desk: Path) -> None:
-    own = installed("wiki/hotpotqa").demonstrations[:3]
-    write_questions(desk / "shown.jsonl", own)
-    entry = {"task": "mine", "data": "sets/hotpot.json", "environment": "wiki", "demonstrations": "shown.jsonl"}
-    assert resolve(grid(desk, entry, shots=2)).tasks[0].demonstrations == tuple(in_order(own, 0)[:2])
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
@@ -108,20 +67,6 @@ def test_a_mistake_gets_one_sentence(desk: Path, mistake: str) -> None:
     with pytest.raises(UserError, match=complaint) as raised:
         planned(desk, **change)
     assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ({"format": "hotpotqa"}, "format: goes with data: FILE"),
-        ({"data": "a", "questions": "b"}, "as data: or as questions:"),
-        ({"data": "a", "broken": 2}, "must be at most 1"),
-        ({"data": "a", "level": "KX"}, "level"),
-    ],
-)
-def test_keys_that_do_not_go_together_are_refused(desk: Path, change: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint):
-        grid(desk, {"task": "wiki/hotpotqa", **change})
 
 
 def test_a_run_keeps_what_is_known_of_its_dataset_and_says_what_is_broken(

@@ -162,23 +162,6 @@ def test_references_go_along_and_every_condition_and_epoch_counts(desk: Desk, gr
     assert set(frame.groupby(["condition", "llm", "question_id"]).size()) == {2}
 
 
-def test_more_of_the_best_may_be_kept_and_a_budget_ends_the_run_before_a_look(desk: Desk, grid: Make) -> None:
-    two = stopped(run(grid(stop_early={"keep": 2}), desk.path / "two"))
-    assert two["direct+poor"][1] in ("direct+good", "direct+fair")
-    assert two["direct+good"] == two["direct+fair"] == (two["direct+poor"][0], "")
-    poor = run(grid(budget={"tokens": 50}), desk.path / "poor", cache=False)
-    assert (poor.state, stopped(poor)) == ("budget", {})
-    assert stopped(run(grid(), desk.path / "poor"))["direct+good"][1] == ""
-
-
-def test_without_the_key_everything_is_asked_and_the_folder_goes_on_with_the_rest(desk: Desk, grid: Make) -> None:
-    early = run(grid(), desk.path / "run")
-    assert sum(1 for _ in early.episodes()) < 6 * QUESTIONS
-    whole = run(grid(stop_early=False), desk.path / "run")
-    assert sum(1 for _ in whole.episodes()) == 6 * QUESTIONS
-    assert (whole.state, stopped(whole)) == ("complete", {})
-
-
 def test_a_metric_that_calls_an_llm_is_refused_before_anything_is_written(desk: Desk, grid: Make) -> None:
     usual = grid().tasks[0].model_dump(exclude_none=True)
     with pytest.raises(UserError, match=r"the metric judge@.* calls an LLM"):

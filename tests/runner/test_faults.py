@@ -17,8 +17,7 @@ import yaml
 
 from r_eval import Grid, UserError, run
 from r_eval.llms.reply_store import store_path
-from r_eval.runner import store as stores
-from tests.runner.desks import Desk, contents
+from tests.runner.desks import Desk
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 EPISODES = 40
@@ -150,31 +149,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_it_goes_on_when_there_is_r
     assert is_whole(desk, "done")
 
 
-@mounts
-def test_a_folder_that_is_read_only_is_refused(desk: Desk) -> None:
-    go_on(desk, limit=4)
-    before = {p: p.read_bytes() for p in (desk.path / "out").rglob("*") if p.is_file()}
-    did = shell(desk, "mount --bind out out && mount -o remount,ro,bind out && $RUN; echo status $?")
-    assert did.stdout.split() == ["status", "2"]
-    assert is_one_sentence(did.stderr, "out cannot be written: Read-only file system")
-    assert {p: p.read_bytes() for p in (desk.path / "out").rglob("*") if p.is_file()} == before
-    go_on(desk)
-    assert is_whole(desk)
-
-
 # The clock
-
-
-def test_a_clock_that_is_set_back_changes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on(desk, limit=4)
-    long_ago = time.time() - 400 * 24 * 3600
-    with monkeypatch.context() as patch:
-        patch.setattr(time, "time", lambda: long_ago)
-        patch.setattr(stores, "now", lambda: "2001-01-01T00:00:00+00:00")
-        go_on(desk)
-    assert is_whole(desk)
-    go_on(desk, "other")
-    assert contents(desk.path / "out") == contents(desk.path / "other")
 
 
 # Files

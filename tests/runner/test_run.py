@@ -193,19 +193,6 @@ def test_the_bytes_do_not_depend_on_an_interruption(desk: CommandDesk, tmp_path:
     assert contents(again) == contents(once.path)
 
 
-def test_a_cell_whose_last_episode_came_just_before_a_crash_is_put_in_order(desk: CommandDesk) -> None:
-    grid = desk.grid(desk.llm(PLAIN))
-    run(grid, desk.out)
-    whole = contents(desk.out)
-    path = desk.out / "episodes" / "direct+one" / "clean" / "aminer__soay-hard.jsonl"
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    path.write_text("".join(f"{line}\n" for line in reversed(lines)), encoding="utf-8")
-    manifest = desk.out / "run.json"
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace('"complete"', '"running"'), encoding="utf-8")
-    run(grid, desk.out)
-    assert contents(desk.out) == whole
-
-
 # What differs is never mixed
 
 
@@ -310,46 +297,6 @@ def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: CommandDesk) ->
     assert order == ["quick", "quick", "slow", "slow"]
 
 
-def test_connections_bound_what_is_asked_at_once(desk: CommandDesk) -> None:
-    code = """
-import asyncio
-now, most = 0, []
-
-async def reply(request):
-    global now
-    now += 1
-    most.append(now)
-    await asyncio.sleep(0.01)
-    now -= 1
-    return str(max(most))
-"""
-    grid = desk.grid({**desk.llm(code), "connections": 3}, samples=12)
-    assert max(int(e.answer) for e in run(grid, desk.out).episodes()) == 3
-    assert max(int(e.answer) for e in run(grid, desk.path / "b", connections=5).episodes()) == 5
-
-
-ODD = (
-    "one\u2028two\u0085three",
-    "half \ud800 a pair",
-    '<tool_call>{"name": "getPerson", "arguments": {"person_id": "\\ud800"}}</tool_call>',
-    "\x00\x1b[31m",
-    "a" * 300_000,
-    "a" + "\n" * 300_000,
-    "\r\n",
-)
-
-
-def test_no_reply_breaks_the_run_or_its_files(desk: CommandDesk) -> None:
-    llms = []
-    for number, reply in enumerate(ODD):
-        (desk.path / f"odd{number}.py").write_text(f"def reply(request):\n    return {reply!a}\n", encoding="utf-8")
-        llms.append({"llm": f"scripted/./odd{number}.py:reply", "name": str(number)})
-    grid = desk.grid(*llms, workflows=["direct", "react", "fc"], samples=1)
-    first = run(grid, desk.out)
-    assert (first.state, len(list(first.episodes()))) == ("complete", len(ODD) * 3 * 2)
-    assert run(grid, desk.out).state == "complete"
-
-
 def test_a_full_disk_stops_every_lane(desk: CommandDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: CellWriter, line: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -370,20 +317,6 @@ def test_a_full_disk_stops_every_lane(desk: CommandDesk, monkeypatch: pytest.Mon
 
 
 # Stopping
-
-
-def test_one_signal_lets_the_episodes_under_way_finish(desk: CommandDesk) -> None:
-    desk.write(desk.llm(SLOW, seconds=0.5), samples=20)
-    process = desk.start("--connections", "3")
-    wait_for(lambda: len(desk.asked()) == 3)
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 130
-    assert "are kept" in err
-    assert "Traceback" not in err
-    assert (len(desk.lines()), len(desk.asked()), desk.state()) == (3, 3, "interrupted")
-    assert "direct+one" in out
-    assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
 
 
 def test_an_interrupt_that_reaches_the_whole_process_group_spoils_no_program(desk: CommandDesk) -> None:
@@ -433,40 +366,7 @@ async def reply(request):
     assert len(desk.asked()) == 9
 
 
-def test_a_run_that_is_interrupted_before_its_first_episode_says_so(desk: CommandDesk) -> None:
-    desk.write(desk.llm(SLOW, seconds=0.01), samples=20)
-    grid = Grid.load(desk.path / "grid.yaml")
-    result = run(grid, desk.out, on_runner=lambda runner: runner.stop())
-    assert (result.state, list(result.episodes())) == ("interrupted", [])
-    assert "direct+one" in result.summary()
-
-
 # Bring your own
-
-MINE = """
-from r_eval.workflows.base import Workflow, finished
-
-class Mine(Workflow):
-    '''Calls one API and answers with its length.'''
-
-    def __init__(self, organization: str = "Polytechnic") -> None:
-        self.organization = organization
-
-    async def run(self, question, session, llm, limits):
-        found = await session.call("searchPerson", {"organization": self.organization})
-        return finished(str(len(found.value)), "text")
-"""
-
-
-def test_a_workflow_from_a_file_beside_the_grid_runs(desk: CommandDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    (desk.path / "elsewhere").mkdir()
-    monkeypatch.chdir(desk.path / "elsewhere")
-    (desk.path / "mine.py").write_text(MINE, encoding="utf-8")
-    own = {"workflow": "./mine.py:Mine", "name": "mine", "organization": "Institute"}
-    result = run(desk.grid(desk.llm(PLAIN), workflows=[own, "./mine.py:Mine"], samples=1), desk.out)
-    assert {e.workflow for e in result.episodes()} == {"mine", "./mine.py:Mine"}
-    assert all(e.outcome.kind == "finished" and e.steps[0].api == "searchPerson" for e in result.episodes())
-    assert next(result.episodes()).steps[0].arguments == {"organization": "Institute"}
 
 
 def test_a_question_that_is_shown_as_a_demonstration_is_never_asked(desk: CommandDesk) -> None:

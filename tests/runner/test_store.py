@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
-import threading
 import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from r_eval import Grid, UserError
 from r_eval.folder import CellWriter, RunFolder
-from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Outcome, OutcomeKind, Step
+from r_eval.records import Episode, Outcome, OutcomeKind, Step
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.store import Store
@@ -63,11 +61,6 @@ def episode(cell: PlannedCell, number: int, kind: OutcomeKind = "finished", answ
     )
 
 
-def recorded(store: Store, cell: PlannedCell) -> list[dict[str, Any]]:
-    path = cell.cell.path(store.folder.episodes_root)
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
-
-
 def test_an_episode_can_be_read_as_soon_as_it_is_appended(store: Store, cell: PlannedCell) -> None:
     store.append(cell, episode(cell, 3))
     (read,) = store.folder.cell_episodes(cell.cell)
@@ -87,15 +80,6 @@ def test_what_a_kill_left_of_files_that_were_being_replaced_is_taken_away(tmp_pa
         draft.write_text("half", encoding="utf-8")
     with Store(folder, plan):
         assert [draft for draft in left if draft.exists()] == []
-
-
-@pytest.mark.parametrize("kind", get_args(OutcomeKind))
-def test_what_the_system_did_is_done_and_what_the_machinery_did_is_missing_still(
-    store: Store, cell: PlannedCell, kind: OutcomeKind
-) -> None:
-    store.append(cell, episode(cell, 0, kind))
-    done = kind not in INFRASTRUCTURE_FAILURES
-    assert (store.ledger(cell).count(), len(list(store.missing(cell)))) == (done, 5 - done)
 
 
 def test_a_file_that_a_thread_is_closing_is_synced_by_nobody_else(
@@ -163,25 +147,6 @@ def test_whatever_a_plug_in_puts_into_a_record_can_be_read_back(
     assert not list(recwarn)
 
 
-def test_a_reader_never_makes_a_starting_run_believe_that_it_is_in_use(tmp_path: Path, plan: Plan) -> None:
-    folder, over = RunFolder(tmp_path / "run"), threading.Event()
-    with Store(folder, plan) as first:
-        first.write_manifest("running")
-
-    def ask() -> None:
-        while not over.is_set():
-            folder.state()
-
-    readers = [threading.Thread(target=ask) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    for _ in range(30):
-        Store(folder, plan).__exit__()
-    over.set()
-    for reader in readers:
-        reader.join()
-
-
 def test_a_second_writer_is_refused_until_the_first_is_done(tmp_path: Path, plan: Plan) -> None:
     folder = RunFolder(tmp_path / "run")
     with Store(folder, plan) as store:
@@ -191,37 +156,6 @@ def test_a_second_writer_is_refused_until_the_first_is_done(tmp_path: Path, plan
                 Store(folder, plan, fresh)
     with Store(folder, plan):
         pass
-
-
-def test_a_refused_writer_lets_go_of_the_folder(tmp_path: Path, plan: Plan) -> None:
-    folder = RunFolder(tmp_path / "run")
-    with Store(folder, plan) as store:
-        store.write_manifest("running")
-        store.append(plan.cells[0], episode(plan.cells[0], 0))
-    with pytest.raises(UserError, match="seed") as refused:
-        Store(folder, planned(seed=1))
-    assert refused.value
-    with Store(folder, plan) as store:
-        assert store.ledger(plan.cells[0]).count() == 1
-
-
-def test_a_writer_that_never_ran_leaves_an_empty_folder_usable(tmp_path: Path, plan: Plan) -> None:
-    folder = RunFolder(tmp_path / "run")
-    for _ in range(2):
-        with Store(folder, plan):
-            pass
-    assert not folder.path.exists()
-
-
-def test_the_manifest_says_what_was_run(store: Store, plan: Plan) -> None:
-    manifest = store.folder.manifest()
-    assert (manifest["schema"], manifest["state"], manifest["seed"], manifest["name"]) == (1, "running", 0, "grid")
-    assert manifest["systems"] == [{"name": "direct+openai/m", "workflow": "direct", "llm": "openai/m"}]
-    task = manifest["tasks"][0]
-    assert (task["name"], task["id"], task["level"], task["questions"]) == ("aminer/soay-easy", "1-3", "KS", 5)
-    assert manifest["cells"][0]["fingerprint"] == plan.cells[0].fingerprint
-    assert set(manifest["cells"][0]["parts"]) >= {"workflow", "llm", "task", "environment", "limits", "shots", "seed"}
-    assert store.folder.cells() == [plan.cells[0].cell]
 
 
 def test_no_key_stands_in_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,10 +78,6 @@ def systems(plan: Plan) -> list[str]:
     return [cell.cell.system for cell in plan.cells]
 
 
-def opened(desk: Path) -> list[str]:
-    return (desk / "opened").read_text(encoding="utf-8").splitlines()
-
-
 def answers(out: Path) -> dict[str, str]:
     """What each system answered to the first question."""
     lines = [line for path in out.glob("episodes/*/clean/*.jsonl") for line in path.read_bytes().splitlines()]
@@ -100,11 +96,6 @@ def test_one_at_a_time_only_the_base_runs_with_every_llm(desk: Path, protocol: s
     llms = [{"llm": "scripted/./llm.py:reply", "name": name} for name in ("a", "b")]
     vary = {SIZE: [20, 5], TOP_K: [4, 2], "protocol": protocol, "workflow": "rag"}
     assert systems(resolve(grid(desk, llms=llms, workflows=["direct", "rag"], vary=vary))) == expected
-
-
-def test_variants_can_be_excluded_by_their_names(desk: Path) -> None:
-    assert systems(resolve(grid(desk, exclude=[{"workflow": "rag@size=*"}]))) == ["rag+a", "rag@top_k=2+a"]
-    assert "5 title" not in opened(desk), "an environment that no system uses is not opened"
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
@@ -153,25 +144,6 @@ def test_every_variant_has_its_own_environment(desk: Path) -> None:
     }
 
 
-def test_a_workflow_replaces_settings_of_the_tasks_environment(desk: Path) -> None:
-    task = {**TASK, "environment": {"environment": "./shelf.py:Shelf", "size": 7, "order": "year"}}
-    workflows = [{"workflow": "rag", "name": "less", "environment": {"size": 3}}, "rag"]
-    out = run(grid(desk, tasks=[task], workflows=workflows, vary=None), desk / "out").path
-    assert answers(out) == {"less": "[1] one 3 year 0 of 3", "rag": "[1] one 7 year 0 of 3"}
-    assert "vary" not in load_run(out).folder.manifest()
-
-
-def test_a_file_in_a_setting_is_found_from_the_grids_folder(
-    desk: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    (desk / "list.txt").touch()
-    (desk / "lists").mkdir()
-    plan = resolve(grid(desk, vary={"environment.books": ["list.txt", "./lists", "lists", "none.txt"]}))
-    found = [cell.planned.environment.books for cell in plan.cells]  # type: ignore[attr-defined]
-    assert found == [str(desk / "list.txt"), str(desk / "lists"), "lists", "none.txt"]
-
-
 def test_all_variants_are_shown_the_demonstrations_that_the_task_itself_has(desk: Path) -> None:
     tasks = [{**TASK, "demonstrations": "demonstrations.jsonl"}]
     (desk / "llm.py").write_text(
@@ -182,26 +154,6 @@ def test_all_variants_are_shown_the_demonstrations_that_the_task_itself_has(desk
     )
     out = run(grid(desk, tasks=tasks, workflows=["react"], vary={SIZE: [20, 5]}), desk / "out").path
     assert answers(out) == {"react": "True False", "react@size=5": "True False"}
-
-
-def test_run_json_has_the_settings_of_each_variant(desk: Path) -> None:
-    manifest = run(grid(desk), desk / "out").folder.manifest()
-    assert manifest["vary"] == {
-        "workflows": {
-            "rag": {"size": 20, "top_k": 4},
-            "rag@size=5": {"size": 5, "top_k": 4},
-            "rag@top_k=2": {"size": 20, "top_k": 2, "order": "year"},
-        },
-        "base": "rag",
-        "protocol": "one",
-    }
-    assert Grid(**manifest["grid"]).vary == grid(desk).vary
-
-
-def test_settings_that_a_workflow_replaces_are_part_of_the_fingerprint(desk: Path) -> None:
-    cells = resolve(grid(desk, vary={SIZE: [20, 5]})).cells
-    assert cells[0].planned.environment.version == cells[1].planned.environment.version
-    assert cells[0].parts["environment settings"] != cells[1].parts["environment settings"]
 
 
 def test_a_run_resumes_with_a_further_variant(desk: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from r_eval import Grid, run
 from r_eval.errors import UserError
 from r_eval.scaffold import new_domain
-from r_eval.scaffold.project import module_name
 from tests.commands import typed_here
 
 
@@ -32,14 +31,6 @@ def test_the_projects_own_test_passes_under_another_name(tmp_path: Path) -> None
         check=False,
     )
     assert "21 passed" in done.stdout, done.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "module"),
-    [("recipes", "recipes"), ("my-recipes", "my_recipes"), ("my_shop 2", "my_shop_2"), ("myDomain", "mydomain")],
-)
-def test_a_name_becomes_a_modules(name: str, module: str) -> None:
-    assert module_name(name) == module
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,6 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
 @pytest.mark.parametrize(
     ("instead", "reason"),
     [
-        ({"event": "?"}, "7 reports: no event in the reply"),
         ({"related": "no"}, "7 reports: no other report of the same event"),
         ({"question": "Hm."}, "7 questanswer_1doc: no question in the reply"),
         (

@@ -12,7 +12,7 @@ from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.records import Question, Step
-from r_eval.tasks.base import Task, installed, matching, open_environment
+from r_eval.tasks.base import Task, installed, open_environment
 
 KINDS = ("continuation", "qa-1doc", "qa-2doc", "qa-3doc", "hallucination", "summarization")
 LEVELS = {"qa-1doc": "KS", "qa-2doc": "KU", "qa-3doc": "KU"}
@@ -43,10 +43,6 @@ def everything(name: str) -> list[Question]:
 
 def kind(name: str) -> str:
     return name.removeprefix("crud/").removesuffix("-en")
-
-
-def test_they_are_listed_in_the_order_of_create_read_update_delete() -> None:
-    assert matching("crud/*") == [f"crud/{kind}{suffix}" for kind in KINDS for suffix in ("", "-en")]
 
 
 @every_task

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from r_eval.tasks.graphs.wording import question_in
 from r_eval.tasks.llm_client import one_line, prompt
 
 
@@ -23,23 +22,6 @@ from r_eval.tasks.llm_client import one_line, prompt
 )
 def test_a_line_is_short_and_clean(text: str, line: str | None) -> None:
     assert one_line(text, 12) == line
-
-
-@pytest.mark.parametrize(
-    ("reply", "question"),
-    [
-        ('{"question": "Who?"}', "Who?"),
-        ('Sure:\n```json\n{"question": "Who?", "answer": "me"}\n```', "Who?"),
-        ('[{"question": "Who?"}, {"question": "What?"}]', "Who?"),
-        ("Who is it?", "Who is it?"),
-        ("Sure! Who is it?\nIt is me.", None),
-        ('{"answer": "me"}', None),
-        ('{"question": ["Who?"]}', None),
-        ("", None),
-    ],
-)
-def test_a_question_is_read_out_of_a_reply(reply: str, question: str | None) -> None:
-    assert question_in(reply) == question
 
 
 def test_what_is_filled_into_a_prompt_is_not_read_for_names_again() -> None:

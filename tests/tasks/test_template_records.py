@@ -56,10 +56,3 @@ def test_questions_are_made_of_a_files_records_over_an_mcp_server(folder: Path) 
         "What does one تفاح cost?": ["0.4"],
         "What does one pêche cost?": ["1.2"],
     }
-
-
-def test_a_line_that_is_no_record_is_named(folder: Path) -> None:
-    (folder / "fruit.jsonl").write_text('{"name": "梨"}\n[1]\n', encoding="utf-8")
-    done = typed_here(("generate", "templates.yaml", "--count", "3", "--out", "questions.jsonl"), folder)
-    assert (done.returncode, (folder / "questions.jsonl").exists()) == (2, False)
-    assert "fruit.jsonl:2" in done.stderr

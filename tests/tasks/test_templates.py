@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import collections
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval import UserError
@@ -35,16 +34,6 @@ def test_a_question_does_not_depend_on_how_many_are_made(sandbox: Sandbox) -> No
     assert len(made(sandbox, count=0).questions) == 0
 
 
-def test_templates_share_the_questions_evenly(sandbox: Sandbox) -> None:
-    city = {
-        "id": "city",
-        "question": "Where does {{ person.name }}, aged {{ person.age }}, live?",
-        "program": 'answer = [p["city"] for p in find(name=person["name"]) if p["age"] == person["age"]]',
-    }
-    questions = made(sandbox, {}, city, count=4).questions
-    assert collections.Counter(q.meta["template"] for q in questions) == {"age": 2, "city": 2}
-
-
 # What is dropped
 
 
@@ -63,10 +52,7 @@ def test_no_question_that_is_kept_has_two_answers(sandbox: Sandbox, people: list
     [
         ("answer = 1 / 0", "program: exception"),
         ("answer = find(name='Nobody')[0]", "program: not_found"),
-        ("answer = find(nom='Ada')", "program: bad_arguments"),
         ("while True:\n    living_in(city='Oslo')", "program: calls"),
-        ("unused = 3", "program: no_answer"),
-        ("answer = ''", "empty answer"),
         ("answer = []", "empty answer"),
     ],
 )
@@ -93,44 +79,10 @@ def test_evidence_is_worked_out_over_the_program(sandbox: Sandbox) -> None:
     assert ada.evidence == ["Oslo", "36", "xxx", "yes"]
 
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
-    max_leaves=5,
-)
-
-
-@given(VALUES)
-@example('O\'Brien "the" \\ {x}\n\t\u2028é')
-@example(-1)
-@example(float("inf"))
-@example({"a": [1, {"b": None}]})
-def test_any_value_of_a_record_can_stand_in_a_program(value: Any) -> None:
-    text = with_values('answer = person["name"]\n', {"person": {"name": value}})
-    if value not in (float("inf"), float("-inf")) and "inf" not in repr(value):
-        assert ast.literal_eval(text.removeprefix("answer = ")) == value
-    assert "person" not in text or "person" in repr(value)
-
-
-@given(st.text(max_size=12))
-@example('O\'Brien "the" \\ {x}\n')
-@example("'''\"\"\"")
-def test_any_text_of_a_record_can_stand_in_an_f_string(value: str) -> None:
-    text = with_values("answer = f\"<{person['name']}> {1 + 1:>3}\"", {"person": {"name": value}})
-    scope: dict[str, Any] = {}
-    exec(compile(ast.parse(text), "program", "exec"), scope)  # our own program: the value is data in it
-    assert scope["answer"] == f"<{value}>   2"
-
-
 def test_only_records_are_replaced_and_all_else_stays_as_it_is_written() -> None:
     program = 'a = 1  # 北京\nanswer = other["name"] + (person["name"] [0]\n  + person["born"]  # \u2028\n)'
     text = with_values(program, {"person": {"name": "Ada", "born": -1815}})
     assert text == "a = 1  # 北京\nanswer = other[\"name\"] + ('A'\n  + (-1815)  # \u2028\n)"
-
-
-def test_a_record_that_is_used_whole_is_assigned_first() -> None:
-    text = with_values('answer = person.get("name") + person["name"]', {"person": {"name": "Ada"}, "other": {}})
-    assert text == "person = {'name': 'Ada'}\nanswer = person.get(\"name\") + 'Ada'"
 
 
 @pytest.mark.parametrize(
@@ -156,11 +108,8 @@ def file_with(tmp_path: Path, change: dict[str, Any], **top: Any) -> Path:
     ("change", "complaint"),
     [
         ({"program": ...}, r"t\.yaml:3: templates\.0\.program: the key is missing"),
-        ({"from": ...}, r"t\.yaml:3: templates\.0\.from: the key is missing"),
         ({"levle": "KS"}, r"t\.yaml:6: templates\.0\.levle: unknown key 'levle'\. Did you mean level\?"),
-        ({"level": "hard"}, r"t\.yaml:\d: templates\.0\.level: must be 'KS', 'KU' or 'KA', not 'hard'"),
         ({"program": "answer = (\n"}, r"t\.yaml:4: templates\.age: program, line 1: "),
-        ({"program": "x = 1\nanswer = = 2"}, r"t\.yaml:4: templates\.age: program, line 2: "),
         ({"program": "answer = '\x00'"}, r"t\.yaml:4: .*null bytes"),
     ],
     ids=str,
@@ -175,8 +124,6 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
     ("change", "complaint"),
     [
         ({"from": "dragon"}, r"templates\.age: the environment has no records of kind 'dragon'"),
-        ({"let": {"other": "dragon"}}, r"templates\.age: the environment has no records of kind 'dragon'"),
-        ({"let": {"other": "ghost"}}, r"templates\.age: .*'ghost'"),
         ({"question": "Who is {{ person.nom }}?"}, r"templates\.age: no field 'nom'"),
         (
             {"question": "Who is {{ persn.name }}?"},
@@ -185,7 +132,6 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
         ({"question": "Who is {person[name]}?"}, r"templates\.age: .* two braces, as {{ person.name }}"),
         ({"question": "Who is {{ person.name }?"}, r"templates\.age: question, line 1: "),
         ({"program": 'answer = person["nme"]'}, r"templates\.age: program: no field 'nme'; did you mean 'name'"),
-        ({"where": 'person["nom"] > 3'}, r"templates\.age: where: .*nom"),
         ({"where": "person["}, r"templates\.age: where: "),
     ],
     ids=str,

@@ -18,11 +18,6 @@ NEIGHBOURS: dict[str, Any] = {
     "question": "How much older is {{ other.name }} than {{ person.name }}, both of {{ person.city }}?",
     "program": 'answer = str(other["age"] - person["age"]) + " years"',
 }
-LIKING: dict[str, Any] = {
-    "from": "city",
-    "question": "How old is the one in {{ city.name }} who likes {{ person.likes[0] }}?",
-    "program": 'answer = person["age"]',
-}
 
 
 def texts(sandbox: Sandbox, template: dict[str, Any], people: Any = LISTED, **how: Any) -> dict[str, str]:
@@ -48,17 +43,6 @@ def test_a_join_by_a_condition_sees_the_names_above_it(sandbox: Sandbox) -> None
 
 
 # Only one answer
-
-
-def test_all_that_a_join_finds_must_give_the_same_answer(sandbox: Sandbox) -> None:
-    template = {
-        **LIKING,
-        "let": {"person": {"from": "person", "match": {"city": 'city["name"]'}}},
-        "question": "How old is the one who lives in {{ city.name }}?",
-    }
-    result = made(sandbox, template)
-    assert {q.question[-6:-1].strip() for q in result.questions} == {"Rome", "Lima"}
-    assert result.dropped["ambiguous"] == 1
 
 
 def test_two_templates_that_make_one_text_must_give_one_answer(sandbox: Sandbox) -> None:
@@ -99,15 +83,12 @@ def test_no_question_is_kept_that_some_records_would_answer_otherwise(
 @pytest.mark.parametrize(
     ("join", "complaint"),
     [
-        ({"from": "dragon"}, r"templates\.age: the environment has no records of kind 'dragon'"),
         ({"from": "person", "match": {"town": 'person["city"]'}}, r"let\.other\.match: no field 'town'"),
         (
             {"from": "person", "match": {"city": 'person["town"]'}},
             r"templates\.age: let\.other\.match\.city: .*town",
         ),
-        ({"from": "person", "match": {"city": "1 / 0"}}, r"let\.other\.match\.city: .*ZeroDivisionError"),
         ({"from": "person", "where": 'other["nom"]'}, r"templates\.age: let\.other\.where: .*nom"),
-        ({"from": "person", "where": "other["}, r"templates\.age: let\.other\.where: "),
     ],
     ids=str,
 )

@@ -42,15 +42,11 @@ def test_a_question_with_an_empty_slot_is_dropped_and_counted(sandbox: Sandbox) 
     [
         ("{{ film.x[1] }} {{ film['x'][0] }}", ["b", "a"], "a b"),
         ("{{ film.x | listed('or') }}?", ["Rom", "Köln", "北京"], "Rom, Köln or 北京?"),
-        ("{{ film.x[:2] | join(' / ') | upper }}", ["a", "b", "c"], "A / B"),
         ("{% if film.x > 3 %}many{% else %}few{% endif %}", 3, "few"),
-        ("{{ 'no' if film.x is none else film.x }}", None, "no"),
         ("{{ film.x.items }}", {"items": 3}, "3"),
-        ("{{ '{' }}{{ film.x }}}", 3, "{3}"),
         ("{{ film.x }}", "<b>", "<b>"),
         ("{{ film.x }}", "{{ film.y }}", "{{ film.y }}"),
         ("a{{ film.x[3] }}", ["a"], None),
-        ("a{{ film.x.name }}", None, None),
         ("a{{ film.x }}", [], None),
     ],
 )
@@ -61,18 +57,13 @@ def test_a_value_is_written_in_its_place(text: str, value: Any, expected: str) -
 @pytest.mark.parametrize(
     ("text", "value", "complaint"),
     [
-        ("{{ film.x.y }}", "a", r"no field 'y'"),
         ("{{ film.xx }}", "a", r"no field 'xx'; did you mean 'x'\?"),
         ("{{ film }}", "a", r"a record cannot stand in a question; name a field of it"),
-        ("{{ film.x.__class__ }}", "a", r"no field '__class__'"),
         ("{{ films.x }}", "a", r"no record 'films'; did you mean 'film'\?"),
         ("a\n{{ film.x", "a", r"line 2: unexpected end of template"),
         ("{{ film.x() }}", "a", r"line 1: a question can have no 'call'"),
         ("{{ 'a' * 1000000000 }}", "a", r"a question can have no 'mul'"),
         ("{% for a in film.x %}{{ a }}{% endfor %}", "a", r"a question can have no 'for'"),
-        ("{% set a = 3 %}{{ a }}", "a", r"a question can have no 'assign'"),
-        ("{{ film.x | center(1000000000) }}", "a", r"line 1: No filter named 'center'"),
-        ("{% include 'x' %}", "a", r"a question can have no 'include'"),
     ],
 )
 def test_a_slot_that_cannot_be_filled_is_named(text: str, value: Any, complaint: str) -> None:
@@ -102,7 +93,6 @@ def test_a_question_that_holds_its_answer_is_dropped_and_counted(sandbox: Sandbo
         {"choice": True},
         {"question": "Does {{ person.name }} live in {{ person.city }} or in Bern?"},
         {"question": "Of {{ person.name }}, {{ other.city }}, {{ person.city }}: where?", "let": {"other": "person"}},
-        {"question": "{{ person.name }} {{ person.city }} 或 Bern?"},
     ],
     ids=str,
 )
@@ -113,13 +103,10 @@ def test_a_choice_may_hold_its_answer(sandbox: Sandbox, change: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("answer", "text", "expected"),
     [
-        ("Oslo", "Where is oslo?", True),
         ("Oslo", "Where is Osloville?", False),
-        ("3", "Which 3 are there?", True),
         ("yes", "Is it so, yes?", False),
         ("Ada; Bo", "Are Bo and Ada here?", True),
         ("北京", "北京是哪里的首都？", True),
-        ("!", "What!", False),
     ],
 )
 def test_an_answer_stands_in_a_text_as_whole_words(answer: str, text: str, expected: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,35 +13,26 @@ import pytest
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
 from r_eval.folder import Cell
-from r_eval.llms.base import LLM, Reply, Request
-from r_eval.records import Episode, Question, Step, Tokens
+from r_eval.llms.base import Reply, Request
+from r_eval.records import Episode, Question, Step
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits, Workflow
+from tests.workflow_contract import Talker
 
-Said = Reply | str
-LLMClient = Callable[[Request], Said] | Sequence[Said]
+LLMClient = Callable[[Request], Reply | str] | Sequence[Reply | str]
 
 QUESTION = Question(id="q1", question="Which dish has an egg in it?", answers=["omelette"], level="KS")
 
 
-class Talker(LLM):
-    """Says what a function answers, or a list of replies in order (the last one for ever); keeps every request."""
-
-    def __init__(self, speaker: LLMClient, native: bool) -> None:
-        super().__init__("talker", "talker", {})
-        self.speaker, self.native_tools = speaker, native
-        self.requests: list[Request] = []
-
-    async def generate(self, request: Request) -> Reply:
-        self.requests.append(request)
-        if callable(self.speaker):
-            said = self.speaker(request)
-        else:
-            said = self.speaker[min(len(self.requests), len(self.speaker)) - 1]
-        return said if isinstance(said, Reply) else Reply(said, tokens=Tokens(prompt=10, completion=5))
+def talker(speaker: LLMClient, native: bool = True) -> Talker:
+    """An LLM that replies with what a function returns, or with a list of replies in order (the last one for ever)."""
+    if callable(speaker):
+        return Talker(speaker, native)
+    replies = itertools.chain(speaker, itertools.repeat(speaker[-1] if speaker else ""))
+    return Talker(lambda request: next(replies), native)
 
 
 @dataclasses.dataclass
@@ -99,7 +91,7 @@ def play(pantry: Environment, brief_sandbox: Sandbox) -> Play:
         question: Question = QUESTION,
         **limits: Any,
     ) -> Played:
-        llm, bounds, domain = Talker(speaker, native), Limits(**limits), environment or pantry
+        llm, bounds, domain = talker(speaker, native), Limits(**limits), environment or pantry
         task = Task("pantry/test", "pantry", (question,), tuple(shown), instruction="Answer with a name.")
         planned = PlannedTask(task, domain, (question,), tuple(shown))
         cell = PlannedCell(Cell("tested", "talker", "clean", task.name), workflow, planned, {})

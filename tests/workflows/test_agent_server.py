@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import aiohttp
@@ -17,35 +18,39 @@ from r_eval.llms.base import Message, Reply, Request, ToolCall
 from r_eval.records import Step, Tokens
 from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.workflows.agent_messages import Body, completion, parse_body, parse_request
-from r_eval.workflows.agent_server import MAX_WAITING, AgentEpisode, agent_server
+from r_eval.workflows.agent_server import MAX_WAITING, AgentEpisode, open_episode
 from r_eval.workflows.base import Limits
-from tests.workflows.conftest import LLMClient, Talker
+from tests.workflow_contract import Talker
+from tests.workflows.conftest import LLMClient, talker
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
 USER = {"role": "user", "content": "Which dish?"}
 TOOL = {"type": "function", "function": {"name": "find_dish", "description": "Find.", "parameters": {"type": "object"}}}
 
 
+@dataclasses.dataclass
 class Open:
-    """An episode whose addresses are open, with what was asked and recorded."""
+    """An open episode, the LLM that it talks to and the steps that it has recorded."""
 
-    def __init__(self, llm: Talker, environment: Environment, sandbox: Sandbox, limits: Limits) -> None:
-        self.llm = llm
-        self.steps: list[Step] = []
-        session = Session(environment, sandbox, self.steps.append, limits.observation)
-        self.episode = AgentEpisode(session, EpisodeLLM(llm, limits, self.steps), limits)
-        self.address = ""
+    episode: AgentEpisode
+    llm: Talker
+    steps: list[Step]
 
     @property
     def mcp_url(self) -> str:
-        return f"{self.address}/mcp/{self.episode.token}"
+        return f"{self.episode.address}/mcp/{self.episode.token}"
 
     async def post(self, body: Any, token: str | None = None) -> tuple[int, Any]:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.episode.token if token is None else token}"}
-        url = f"{self.address}/v1/chat/completions"
-        async with aiohttp.ClientSession(headers=headers) as client, client.post(url, data=data) as answer:
-            return answer.status, json.loads(await answer.text())
+        url = f"{self.episode.address}/v1/chat/completions"
+        async with aiohttp.ClientSession(headers=headers) as client, client.post(url, data=data) as response:
+            return response.status, json.loads(await response.text())
+
+    def openai(self) -> Any:
+        """OpenAI's own client."""
+        package = pytest.importorskip("openai")
+        return package.AsyncOpenAI(base_url=f"{self.episode.address}/v1", api_key=self.episode.token)
 
 
 Use = Callable[..., Any]
@@ -55,16 +60,14 @@ Use = Callable[..., Any]
 def use(pantry: Environment, sandbox: Sandbox) -> Use:
     """Does something with an open episode."""
 
-    def with_episode(speaker: LLMClient, work: Callable[[Open], Awaitable[Any]], **limits: Any) -> Any:
-        async def main() -> Any:
-            server, opened = agent_server(), Open(Talker(speaker, True), pantry, sandbox, Limits(**limits))
-            async with server.admit(opened.episode):
-                opened.address = server.address
-                serving = asyncio.create_task(opened.episode.serve())
-                found = await work(opened)
-                opened.episode.stop()
-                await serving
-            return found
+    def with_episode(speaker: LLMClient, work: Callable[[Open], Coroutine[Any, Any, Any]], **bounds: Any) -> Open:
+        async def main() -> Open:
+            llm, steps, limits = talker(speaker), list[Step](), Limits(**bounds)
+            session = Session(pantry, sandbox, steps.append, limits.observation)
+            async with open_episode(session, EpisodeLLM(llm, limits, steps), limits) as episode:
+                opened = Open(episode, llm, steps)
+                await episode.serve(work(opened))
+            return opened
 
         return asyncio.run(main())
 
@@ -72,12 +75,11 @@ def use(pantry: Environment, sandbox: Sandbox) -> Use:
 
 
 def test_the_client_of_openai_gets_text_calls_and_usage(use: Use) -> None:
-    openai = pytest.importorskip("openai")
     call = ToolCall("", "find_dish", {"name": "ω"})
     replies = [Reply("", (call,), "tool_calls", Tokens(prompt=7, completion=3)), Reply("café", finish="length")]
 
     async def work(opened: Open) -> None:
-        async with openai.AsyncOpenAI(base_url=f"{opened.address}/v1", api_key=opened.episode.token) as client:
+        async with opened.openai() as client:
             assert [model.id async for model in client.models.list()] == ["r-eval"]
             first = await client.chat.completions.create(model="x", messages=[USER], tools=[TOOL])
             (made,) = first.choices[0].message.tool_calls
@@ -100,11 +102,10 @@ def test_the_client_of_openai_gets_text_calls_and_usage(use: Use) -> None:
 
 
 def test_a_stream_holds_the_same(use: Use) -> None:
-    openai = pytest.importorskip("openai")
     calls = tuple(ToolCall("", "find_dish", {"name": name}) for name in ("a", "b"))
 
     async def work(opened: Open) -> None:
-        async with openai.AsyncOpenAI(base_url=f"{opened.address}/v1", api_key=opened.episode.token) as client:
+        async with opened.openai() as client:
             async with client.chat.completions.stream(model="x", messages=[USER]) as stream:
                 whole = (await stream.get_final_completion()).choices[0]
             assert [call.function.arguments for call in whole.message.tool_calls] == ['{"name": "a"}', '{"name": "b"}']
@@ -136,32 +137,17 @@ def test_the_client_of_the_mcp_sdk_sees_what_a_model_is_shown_and_no_more(use: U
     use("", work)
 
 
-def test_a_token_opens_its_own_episode_alone(pantry: Environment, sandbox: Sandbox) -> None:
-    async def main() -> None:
-        one, two = (Open(Talker(text, True), pantry, sandbox, Limits(steps=99)) for text in (["one"], ["two"]))
-        server = agent_server()
-        assert server is agent_server()
-        async with server.admit(one.episode):
-            one.address = two.address = server.address
-            serving = asyncio.create_task(one.episode.serve())
-            async with server.admit(two.episode):
-                other = asyncio.create_task(two.episode.serve())
-                answers = await asyncio.gather(*(each.post({"messages": [USER]}) for each in (one, two) * 20))
-                texts = [answer["choices"][0]["message"]["content"] for _, answer in answers]
-                assert texts == ["one", "two"] * 20
-                two.episode.stop()
-                await other
-            status, refusal = await two.post({"messages": [USER]})
-            assert (status, refusal["error"]["code"]) == (401, "invalid_api_key")
-            assert (await one.post({"messages": [USER]}, token=""))[0] == 401
-            async with aiohttp.ClientSession() as client, client.post(two.mcp_url, json={}) as answer:
-                assert answer.status == 401
-            one.episode.stop()
-            await serving
-        assert (len(one.steps), len(two.steps)) == (20, 20)
-        assert agent_server() is not server
+def test_an_episode_is_open_for_its_own_token_until_its_end(use: Use) -> None:
+    async def work(opened: Open) -> None:
+        statuses = [(await opened.post({"messages": [USER]}, token))[0] for token in (None, "", "agent-wrong")]
+        assert statuses == [200, 401, 401]
+        async with aiohttp.ClientSession() as client, client.post(f"{opened.mcp_url}x", json={}) as response:
+            assert response.status == 401
 
-    asyncio.run(main())
+    opened = use("one", work)
+    assert len(opened.steps) == 1
+    with pytest.raises(aiohttp.ClientConnectionError):
+        asyncio.run(opened.post({"messages": [USER]}))
 
 
 @pytest.mark.parametrize(
@@ -199,44 +185,38 @@ def test_an_invalid_request_is_refused_and_recorded(use: Use, body: Any, message
     use("", work)
 
 
-def test_what_is_elsewhere_is_refused_with_what_there_is(use: Use) -> None:
+def test_other_addresses_are_refused_with_those_that_exist(use: Use) -> None:
     async def work(opened: Open) -> None:
-        async with aiohttp.ClientSession() as client:
-            async with client.post(f"{opened.address}/v1/responses", json={}) as answer:
-                assert (answer.status, "Set your SDK to chat completions" in await answer.text()) == (404, True)
-            async with client.get(opened.mcp_url) as answer:
-                assert answer.status == 405
+        async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {opened.episode.token}"}) as client:
+            async with client.post(f"{opened.episode.address}/v1/responses", json={}) as response:
+                assert (response.status, "Set your SDK to chat completions" in await response.text()) == (404, True)
+            async with client.get(opened.mcp_url) as response:
+                assert response.status == 405
 
     use("", work)
 
 
 def test_too_many_requests_at_once_are_refused(use: Use) -> None:
     async def work(opened: Open) -> None:
-        asked = [opened.post({"messages": [USER]}) for _ in range(MAX_WAITING * 2)]
-        statuses = [status for status, _ in await asyncio.gather(*asked)]
+        requests = [opened.post({"messages": [USER]}) for _ in range(MAX_WAITING * 2)]
+        statuses = [status for status, _ in await asyncio.gather(*requests)]
         assert set(statuses) <= {200, 400}
         assert statuses.count(200) >= MAX_WAITING
 
     use("x", work, steps=1000)
 
 
-# Messages
-
-
 def request_of(**body: Any) -> Request:
-    return parse_request(parse_body(json.dumps({"messages": [USER], **body}).encode()), {})
+    return parse_request(parse_body(json.dumps({"messages": [USER], **body}).encode()))
 
 
-def test_system_messages_become_one_and_equal_messages_one_object() -> None:
-    known: dict[bytes, Message] = {}
-    body = Body(messages=[USER, {"role": "developer", "content": "A"}, {"role": "system", "content": "B"}, USER])
-    messages = parse_request(body, known).messages
-    assert messages == (Message("system", "A\n\nB"), Message("user", "Which dish?"), Message("user", "Which dish?"))
-    assert messages[1] is messages[2] is parse_request(Body(messages=[USER]), known).messages[0]
+def test_system_messages_become_one_and_content_may_have_parts() -> None:
     parts = [{"type": "text", "text": "Which "}, {"type": "text", "text": "dish?"}]
-    assert request_of(messages=[{"role": "user", "content": parts}]).messages == messages[1:2]
+    systems = [{"role": "developer", "content": "A"}, {"role": "system", "content": "B"}]
+    messages = request_of(messages=[{"role": "user", "content": parts}, *systems]).messages
+    assert messages == (Message("system", "A\n\nB"), Message("user", "Which dish?"))
     broken = parse_body(b'{"messages": [{"role": "user", "content": "\\ud800 x"}]}')
-    assert parse_request(broken, {}).messages == (Message("user", "\ufffd x"),)
+    assert parse_request(broken).messages == (Message("user", "\ufffd x"),)
 
 
 def test_a_tool_that_must_be_called_is_offered_alone() -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import socket
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -26,19 +23,8 @@ from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits
 from r_eval.workflows.pal import PAL
+from tests.workflows.hostile import FAMILIES, programs
 
-
-def _hostile() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hostile", Path(__file__).parent / "hostile.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["hostile"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-HOSTILE = _hostile()
 EACH = 125
 WORKERS = 4
 LIMITS = ProgramLimits(seconds=0.2, memory=16 * 1024 * 1024, calls=20)
@@ -70,7 +56,7 @@ def listener() -> Iterator[socket.socket]:
         yield opened
 
 
-def run(programs: list[str], pantry: Environment, cage: Sandbox) -> list[Episode]:
+def run(codes: list[str], pantry: Environment, cage: Sandbox) -> list[Episode]:
     """An episode for each program, as many at once as the sandbox has workers."""
     programmer = Programmer("programmer", "programmer", {})
     places = asyncio.Semaphore(WORKERS)
@@ -84,12 +70,12 @@ def run(programs: list[str], pantry: Environment, cage: Sandbox) -> list[Episode
             return await run_episode(cell, question, 0, programmer, Resources(Limits(seconds=60), cage))
 
     async def every() -> list[Episode]:
-        return await asyncio.gather(*(one(number, code) for number, code in enumerate(programs)))
+        return await asyncio.gather(*(one(number, code) for number, code in enumerate(codes)))
 
     return asyncio.run(every())
 
 
-@pytest.mark.parametrize("family", HOSTILE.FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_hostile_programs_end_within_their_limits_and_reach_nothing(
     family: str,
     pantry: Environment,
@@ -102,12 +88,11 @@ def test_hostile_programs_end_within_their_limits_and_reach_nothing(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, SECRET)
     before = dict(os.environ)
-    target = HOSTILE.Target(str(tmp_path), listener.getsockname()[1], VARIABLE)
-    programs = HOSTILE.programs(family, EACH, target)
+    codes = programs(family, EACH, folder=str(tmp_path), port=str(listener.getsockname()[1]), variable=VARIABLE)
 
-    episodes = run(programs, pantry, cage)
+    episodes = run(codes, pantry, cage)
 
-    for code, episode in zip(programs, episodes, strict=True):
+    for code, episode in zip(codes, episodes, strict=True):
         what = f"{code}\n{episode.outcome} after {episode.seconds.total:.1f} s"
         assert episode.outcome.kind in ("finished", "tool_misuse"), what
         assert episode.seconds.total < LONGEST, what
@@ -124,16 +109,14 @@ def test_hostile_programs_end_within_their_limits_and_reach_nothing(
 
 
 def test_the_families_meet_every_limit(pantry: Environment, cage: Sandbox) -> None:
-    target = HOSTILE.Target("here", 1, VARIABLE)
     causes: Counter[str] = Counter()
     for family in ("loops", "memory", "floods", "printing", "imports", "sources"):
-        causes.update(episode.outcome.cause for episode in run(HOSTILE.programs(family, 20, target), pantry, cage))
+        causes.update(episode.outcome.cause for episode in run(programs(family, 20), pantry, cage))
     assert {"time", "memory", "calls", "output", "exception", "syntax"} <= causes.keys()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc, which is not here")
 def test_the_sandbox_keeps_to_its_memory(pantry: Environment) -> None:
-    target = HOSTILE.Target("here", 1, VARIABLE)
     ours = f"PPid:\t{os.getpid()}\n"
     with Sandbox(WORKERS, LIMITS) as cage:
         others = set(_children(ours))
@@ -141,7 +124,7 @@ def test_the_sandbox_keeps_to_its_memory(pantry: Environment) -> None:
         workers = [pid for pid in _children(ours) if pid not in others]
         assert workers
         for family in ("memory", "texts", "numbers", "patterns"):
-            run(HOSTILE.programs(family, 20, target), pantry, cage)
+            run(programs(family, 20), pantry, cage)
             for pid in workers:
                 with contextlib.suppress(FileNotFoundError):
                     assert _peak(pid) < 512 * 1024

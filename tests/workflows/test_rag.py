@@ -6,8 +6,6 @@ from string import Template
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.signatures import specs_of
@@ -75,7 +73,7 @@ class Shelf(Environment):
         return [{"id": "1", "title": "One", "text": f"about {query}"}, {"id": "2", "text": "untitled"}]
 
 
-def asked(text: str, **more: Any) -> Question:
+def ask(text: str, **more: Any) -> Question:
     return Question(id="q1", question=text, answers=["Nairobi"], level="KS", **more)
 
 
@@ -88,39 +86,37 @@ def read(played: Any) -> str:
 
 
 def test_the_question_is_the_query_and_one_reply_answers(play: Any) -> None:
-    played = play(RAG(api="by_subject"), ["Cooking 1"], environment=Library(), question=asked("Cooking"))
+    played = play(RAG(api="by_subject"), ["Cooking 1"], environment=Library(), question=ask("Cooking"))
     assert [(step.api, step.arguments) for step in played.calls] == [("by_subject", {"limit": 3, "subject": "Cooking"})]
     assert len(played.requests) == 1
     assert read(played) == "Passages:\n\n[1] Cooking 0\n\n[2] Cooking 1\n\n[3] Cooking 2\n\nQuestion: Cooking"
     assert (played.answer, played.outcome) == ("Cooking 1", ("finished", ""))
 
 
-def test_a_document_is_read_as_its_title_and_text(play: Any) -> None:
-    assert read(play(RAG(), ["x"], environment=Shelf(), question=asked("q"))).startswith(
-        "Passages:\n\n[1] One\nabout q\n\n[2] untitled\n"
-    )
-
-
-def test_the_query_that_comes_with_a_question_is_looked_up_in_its_place(play: Any) -> None:
-    played = play(RAG(), ["x"], environment=Shelf(), question=asked("Correct this: abc", query="abc"))
-    assert [step.arguments for step in played.calls] == [{"query": "abc"}]
-
-
-def test_a_search_that_finds_nothing_is_made_for_what_is_similar(play: Any) -> None:
-    question = asked("Which capital is larger, that of Kenya or that of Mexico?")
-    played = play(RAG(), ["Mexico City"], environment=Wiki(), question=question)
-    assert [step.arguments["entity"] for step in played.calls] == [question.question, "Mexico", "Kenya"]
-    assert "[1] The capital is Mexico City.\n\n[2] The capital is Nairobi.\n" in read(played)
-
-
-def test_where_nothing_is_found_the_llm_is_told(play: Any) -> None:
-    played = play(RAG(), ["I do not know"], environment=Wiki(), question=asked("What?"))
-    assert read(played) == "Passages:\n\nNothing was found.\n\nQuestion: What?"
-    assert played.answer == "I do not know"
+@pytest.mark.parametrize(
+    ("workflow", "environment", "question", "passages"),
+    [
+        (RAG(), Shelf(), {"text": "q"}, "[1] One\nabout q\n\n[2] untitled"),
+        (RAG(), Shelf(), {"text": "Correct this: abc", "query": "abc"}, "[1] One\nabout abc\n\n[2] untitled"),
+        (
+            RAG(),
+            Wiki(),
+            {"text": "Which capital is larger, that of Kenya or that of Mexico?"},
+            "[1] The capital is Mexico City.\n\n[2] The capital is Nairobi.",
+        ),
+        (RAG(), Wiki(), {"text": "What?"}, "Nothing was found."),
+    ],
+    ids=["documents", "query of the question", "similar names", "nothing"],
+)
+def test_the_prompt_has_what_the_search_finds(
+    play: Any, workflow: RAG, environment: Environment, question: dict[str, str], passages: str
+) -> None:
+    played = play(workflow, ["x"], environment=environment, question=ask(**question))
+    assert read(played) == f"Passages:\n\n{passages}\n\nQuestion: {question['text']}"
 
 
 def test_a_long_passage_is_cut_as_an_observation_is(play: Any) -> None:
-    played = play(RAG(top_k=1), ["x"], environment=Library(), question=asked("q" * 500), observation=20)
+    played = play(RAG(top_k=1), ["x"], environment=Library(), question=ask("q" * 500), observation=20)
     assert len(read(played)) < 700
     assert "more characters]" in read(played)
 
@@ -128,53 +124,33 @@ def test_a_long_passage_is_cut_as_an_observation_is(play: Any) -> None:
 # Queries
 
 
-def test_the_llm_writes_the_queries_where_it_shall(play: Any) -> None:
-    replies = ["1. Kenya\n- Mexico\nSearch(entity='Oslo')\n", "Nairobi"]
-    played = play(RAG(rewrite=True), replies, environment=Wiki(), question=asked("Which capital?"))
-    assert [step.arguments["entity"] for step in played.calls] == ["Kenya", "Mexico", "Oslo"]
+def test_the_llm_writes_the_queries_if_the_grid_says_so(play: Any) -> None:
+    replies = ["1. Kenya\n- Mexico\nSearch(entity='Oslo')\nSearch[Kenya]\nfive\nsix", "Nairobi"]
+    played = play(RAG(rewrite=True), replies, environment=Wiki(), question=ask("Which capital?"))
+    assert [step.arguments["entity"] for step in played.calls] == ["Kenya", "Mexico", "Oslo", "Kenya"]
     assert played.said(0)[-1] == ("user", "Which capital?")
     assert 'Search(entity="...")' in played.said(0)[0][1]
+    assert read(played).count("Nairobi") == 1
     assert played.answer == "Nairobi"
 
 
-def test_results_of_several_queries_are_taken_in_turns(play: Any) -> None:
-    played = play(RAG(rewrite=True, top_k=3), ["a\nb", "x"], environment=Library(), question=asked("q"))
-    assert [line.partition("] ")[2] for line in read(played).splitlines() if line.startswith("[")] == [
-        '{"name": "a-a"}',
-        '{"name": "b-a"}',
-        '{"name": "a-b"}',
-    ]
-
-
-def test_the_same_is_not_read_twice(play: Any) -> None:
-    played = play(RAG(rewrite=True), ["Kenya\nSearch[Kenya]\nOslo", "x"], environment=Wiki(), question=asked("q"))
-    assert read(played).count("Nairobi") == 1
-    assert "[2] A city in Norway." in read(played)
+def test_results_of_several_queries_take_turns(play: Any) -> None:
+    played = play(RAG(rewrite=True, top_k=3), ["a\nb", "x"], environment=Library(), question=ask("q"))
+    passages = [line.partition("] ")[2] for line in read(played).splitlines() if line.startswith("[")]
+    assert passages == ['{"name": "a-a"}', '{"name": "b-a"}', '{"name": "a-b"}']
 
 
 @pytest.mark.parametrize(
-    ("reply", "query"),
-    [("", "Kenya"), ("\n\n", "Kenya"), ("```\n```", "Kenya"), ("1984 war", "1984 war"), ("内罗毕", "内罗毕")],
+    ("reply", "query"), [("\n\n", "Kenya"), ("```\n```", "Kenya"), ("1984 war", "1984 war"), ("内罗毕", "内罗毕")]
 )
-def test_the_rewriting_or_else_the_question_is_the_query(play: Any, reply: str, query: str) -> None:
-    played = play(RAG(rewrite=True), [reply, "x"], environment=Library(), question=asked("Kenya"))
+def test_a_reply_without_queries_leaves_the_question(play: Any, reply: str, query: str) -> None:
+    played = play(RAG(rewrite=True), [reply, "x"], environment=Library(), question=ask("Kenya"))
     assert [step.arguments for step in played.calls] == [{"query": query}]
-
-
-@given(st.text(max_size=200))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_rewriting_is_looked_up_or_left(play: Any, text: str) -> None:
-    assert play(RAG(rewrite=True), [text], environment=Wiki()).outcome[0] in ("finished", "gave_up")
-
-
-def test_no_more_queries_are_made_than_were_asked_for(play: Any) -> None:
-    lines = "\n".join(f"query {i}" for i in range(100))
-    assert len(play(RAG(rewrite=True), [lines, "x"], environment=Library()).calls) == 4
 
 
 def test_for_a_search_by_fields_the_llm_always_writes_the_queries(play: Any) -> None:
     replies = ['find(name="Jane", place="Oslo")', "x"]
-    played = play(RAG(), replies, environment=People(), question=asked("Who is Jane of Oslo?"))
+    played = play(RAG(), replies, environment=People(), question=ask("Who is Jane of Oslo?"))
     assert [step.arguments for step in played.calls] == [{"name": "Jane", "place": "Oslo"}]
     assert "[1] Jane of Oslo" in read(played)
 
@@ -220,7 +196,7 @@ CONTEXT = [Document(title="Kenya", text="Nairobi is in Kenya."), Document(title=
     ids=["program", "program and evidence", "context", "context with evidence", "evidence", "sources", "no texts"],
 )
 def test_gold_retrieval_gives_the_questions_own_evidence(play: Any, known: Any, passages: list[str]) -> None:
-    question = asked("What is the capital of Kenya?", **known)
+    question = ask("What is the capital of Kenya?", **known)
     played = play(RAG(retrieval="gold"), ["Nairobi"], environment=Wiki(), question=question)
     expected = "\n\n".join(f"[{i}] {text}" for i, text in enumerate(passages, 1))
     assert read(played) == f"Passages:\n\n{expected}\n\nQuestion: What is the capital of Kenya?"
@@ -229,13 +205,13 @@ def test_gold_retrieval_gives_the_questions_own_evidence(play: Any, known: Any, 
 
 
 def test_gold_retrieval_without_anything_to_give_asks_no_llm(play: Any) -> None:
-    played = play(RAG(retrieval="gold"), ["Nairobi"], environment=Wiki(), question=asked("What?"))
+    played = play(RAG(retrieval="gold"), ["Nairobi"], environment=Wiki(), question=ask("What?"))
     assert played.outcome == ("gave_up", "no_evidence")
     assert played.requests == []
 
 
 def test_the_evidence_is_not_written_among_the_notes(play: Any) -> None:
-    question = asked("What is the capital of Kenya?", evidence=["Nairobi it is"])
+    question = ask("What is the capital of Kenya?", evidence=["Nairobi it is"])
     played = play(RAG(retrieval="gold"), ["x"], environment=Wiki(), question=question)
     assert "Nairobi" not in str([step.model_dump() for step in played.episode.steps])
 
@@ -276,13 +252,13 @@ def test_a_setting_that_makes_no_sense_is_refused(settings: Any) -> None:
 
 
 def test_a_chinese_question_is_asked_in_chinese(play: Any) -> None:
-    played = play(RAG(api="by_subject"), ["内罗毕"], environment=Library(), question=asked("肯尼亚的首都是哪里？"))
+    played = play(RAG(api="by_subject"), ["内罗毕"], environment=Library(), question=ask("肯尼亚的首都是哪里？"))
     assert read(played).startswith("找到的段落：\n\n[1] ")
     assert read(played).endswith("问题：肯尼亚的首都是哪里？")
     assert "只写出答案本身" in str(played.requests[0].messages[0].content)
-    played = play(RAG(api="Search"), ["x"], environment=Wiki(), question=asked("内罗毕在哪里？"))
+    played = play(RAG(api="Search"), ["x"], environment=Wiki(), question=ask("内罗毕在哪里？"))
     assert "没有找到任何段落。" in read(played)
-    question = asked("What does the word 内罗毕 mean in English?")
+    question = ask("What does the word 内罗毕 mean in English?")
     assert read(play(RAG(api="by_subject"), ["x"], environment=Library(), question=question)).startswith("Passages:")
 
 
@@ -290,6 +266,3 @@ def test_every_prompt_has_its_counterpart_in_chinese_with_the_same_names() -> No
     for name in ("rag", "rag_rewrite", "rag_question"):
         english, chinese = (Template(prompt_text(RAG, key)).get_identifiers() for key in (name, f"{name}_zh"))
         assert sorted(english) == sorted(chinese)
-
-
-# Sources and long answers

@@ -19,9 +19,7 @@ from r_eval.analysis.metrics import get, names, summaries
 from r_eval.analysis.metrics.quest_eval import (
     UNANSWERABLE,
     Pair,
-    answers_prompt,
     normalised,
-    questions_prompt,
     read_answers,
     read_questions,
     score,
@@ -157,13 +155,9 @@ def test_a_reply_that_cannot_be_read_or_lacks_an_answer_is_asked_for_once_more(
 @pytest.mark.parametrize(
     ("reply", "combined", "counted"),
     [
-        ('{"questions": ["Where?", "When?"], "q2": "1899"}', 1.0, "1 without a reply under their id"),
+        ('{"questions": ["Where?", "When?"], "q2": "1899"}', 1.0, "1 of 1 answers scored$"),
         ("No.", math.nan, "0 of 1 answers scored.*1 not scored: no question to answer could be read"),
-        (
-            '{"questions": ["Where?"], "q1": null}',
-            math.nan,
-            "1 that the reference does not answer; 1 not scored: no question to answer could be read",
-        ),
+        ('{"questions": ["Where?"], "q1": null}', math.nan, "1 not scored: no question to answer could be read"),
     ],
 )
 def test_what_counts_nowhere_is_counted(table: Table, llm: str, reply: str, combined: float, counted: str) -> None:
@@ -268,14 +262,6 @@ def test_any_reply_can_be_read(reply: str) -> None:
     assert read_questions(reply) != []
 
 
-def test_prompts_hold_texts_as_they_stand_and_questions_with_their_ids() -> None:
-    assert "\nIt costs $text and $5\n" in questions_prompt("It costs $text and $5")
-    for language in ("en", "zh"):
-        prompt = answers_prompt("Text of $questions.", TWO, "zh" if language == "zh" else "en")
-        assert "Text of $questions." in prompt
-        assert "q1: Where?\nq2: When?" in prompt
-
-
 NOTHING = [
     *("<Unanswerable>", "<unanswerable>.", " Unanswerable ", "", "N/A", "Not mentioned."),
     *("not mentioned in the text", "The text does not say.", "It cannot be determined from the given text."),
@@ -296,27 +282,19 @@ def test_only_a_whole_answer_says_that_there_is_none() -> None:
 
 FIGURE_6 = [Pair("red fox", "red wolf"), Pair("Nairobi", "Nairobi"), Pair("1912", UNANSWERABLE)]
 """F1 of 0.5 and of 1, and one question that the generated text does not answer."""
-FIELDS = ("recall", "recall_all", "precision", "precision_all", "combined")
 pairs = st.lists(st.builds(Pair, *[st.sampled_from(["Kenya", "in Kenya", "1912", UNANSWERABLE, None])] * 2), max_size=8)
 
 
 @pytest.mark.parametrize(
-    ("further", "expected", "counts"),
+    ("further", "expected"),
     [
-        ([], (2 / 3, 2 / 3, 0.75, 0.5, 0.5), (3, 0, 1, 0)),
-        ([Pair(UNANSWERABLE, "Oz")], (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5), (4, 1, 1, 0)),
-        (
-            [Pair("Oz", None), Pair(None, "Oz"), Pair(UNANSWERABLE, None)],
-            (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5),
-            (6, 1, 1, 2),
-        ),
+        ([], (2 / 3, 2 / 3, 0.75, 0.5, 0.5)),
+        ([Pair(UNANSWERABLE, "Oz")], (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5)),
+        ([Pair("Oz", None), Pair(None, "Oz"), Pair(UNANSWERABLE, None)], (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5)),
     ],
 )
-def test_figure_6_of_the_paper(further: list[Pair], expected: tuple[float, ...], counts: tuple[int, ...]) -> None:
-    found = score([*FIGURE_6, *further])
-    assert [getattr(found, name) for name in FIELDS] == pytest.approx(expected)
-    numbers = ("n_questions", "n_gt_unanswerable", "n_gm_unanswerable", "n_misaligned")
-    assert tuple(getattr(found, name) for name in numbers) == counts
+def test_figure_6_of_the_paper(further: list[Pair], expected: tuple[float, ...]) -> None:
+    assert score([*FIGURE_6, *further]) == pytest.approx(expected)
 
 
 @given(pairs)

@@ -114,9 +114,12 @@ def test_questions_of_a_cluster_do_not_count_twice() -> None:
     assert compare(ScorePairs(np.repeat(a, 3), np.repeat(b, 3))).p[0] < once.p[0] / 2
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_where_nothing_could_be_significant_there_is_no_detectable_effect(n: int) -> None:
-    assert np.isnan(compare(ScorePairs([1] * n, [0] * n)).mde[0])
+@pytest.mark.parametrize(("n", "per_cluster", "known"), [(39, 1, False), (40, 1, True), (76, 4, False), (80, 4, True)])
+def test_a_detectable_effect_is_stated_from_40_questions_in_20_clusters_on(
+    n: int, per_cluster: int, known: bool
+) -> None:
+    a, b = np.arange(n) % 2, np.arange(n) % 3 == 0
+    assert np.isfinite(compare(ScorePairs(a, b, np.arange(n) // per_cluster)).mde[0]) == known
 
 
 def test_ranks_that_significant_differences_leave_open() -> None:

@@ -22,10 +22,14 @@ def test_equal_systems_rarely_differ() -> None:
     assert np.mean(false_positives(Shape("binary", 40), 5, 100)) <= 0.06
 
 
-def test_the_minimum_detectable_effect_is_detected_in_8_of_10_runs() -> None:
-    shape = Shape("binary", 100)
-    effect = detectable_effect(shape, 28, 0.4, 60)
-    assert 0.74 <= power(shape, 28, effect, 0.4, 500) <= 0.86
+@pytest.mark.parametrize(
+    ("shape", "tests", "base"),
+    [(Shape("binary", 100), 28, 0.4), (Shape("f1", 40), 28, 0.1), (Shape("f1", 200, 20), 210, 0.1)],
+    ids=str,
+)
+def test_the_minimum_detectable_effect_is_detected_in_8_of_10_runs(shape: Shape, tests: int, base: float) -> None:
+    effect = detectable_effect(shape, tests, base, 100)
+    assert 0.76 <= power(shape, tests, effect, base, 1000) <= 0.84
 
 
 def test_nothing_contradicts() -> None:

@@ -11,7 +11,7 @@ from r_eval.environments.conditions.base import Condition
 from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import CallResult, Session
-from r_eval.records import Question, Step
+from r_eval.records import Question
 from r_eval.seeds import Seeds
 
 QUESTION = Question(id="q1", question="Who wrote it?", answers=["Ada"], level="KS")
@@ -19,8 +19,6 @@ QUESTION = Question(id="q1", question="Who wrote it?", answers=["Ada"], level="K
 
 class Shelves(Environment):
     """Books on shelves."""
-
-    shelf = 0
 
     @query_api
     def books(self, author: str) -> list[str]:
@@ -38,16 +36,6 @@ class Shelves(Environment):
         """How many books there are."""
         return 7
 
-    @query_api
-    def go(self, shelf: int) -> dict[str, Any]:
-        """Go to a shelf.
-
-        Args:
-            shelf: Its number.
-        """
-        before, self.shelf = self.shelf, shelf
-        return {"before": before, "now": "the shelf of that number", "books": ["one"]}
-
 
 Call = tuple[str, dict[str, Any]]
 BOOKS: Call = ("books", {"author": "Ada"})
@@ -61,21 +49,13 @@ def environment_under(condition: Condition, inner: Environment, seeds: Seeds, qu
     return combined.environment(inner.for_documents(question.context), planned, seeds)
 
 
-def under(condition: Condition, calls: Iterable[Call], run: int = 0, epoch: int = 0) -> list[CallResult]:
+def under(condition: Condition, calls: Iterable[Call], epoch: int = 0) -> list[CallResult]:
     """What calls come to in one episode under a condition."""
-    return recorded(condition, calls, run, epoch)[0]
-
-
-def recorded(
-    condition: Condition, calls: Iterable[Call], run: int = 0, epoch: int = 0
-) -> tuple[list[CallResult], list[Step]]:
-    """What calls come to in one episode, and the steps that are recorded."""
-    steps: list[Step] = []
-    environment = environment_under(condition, Shelves(), Seeds(run, QUESTION.id, epoch), QUESTION)
+    environment = environment_under(condition, Shelves(), Seeds(0, QUESTION.id, epoch), QUESTION)
 
     async def made() -> list[CallResult]:
         with Sandbox() as sandbox:
-            session = Session(environment, sandbox, steps.append)
+            session = Session(environment, sandbox)
             return [await session.call(api, arguments) for api, arguments in calls]
 
-    return asyncio.run(made()), steps
+    return asyncio.run(made())

@@ -7,7 +7,6 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,46 +15,17 @@ from r_eval.environments import Environment, Observation, TemporaryFailure, Tool
 from r_eval.environments.conditions.base import Condition, ConditionInput, Wrapped
 from r_eval.environments.conditions.combined import Combined, combine
 from r_eval.environments.conditions.counterfactual import REPLACED, Counterfactual
-from r_eval.environments.conditions.faulty import CUT, failed
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import UserError
 from r_eval.records import Question, Step
 from r_eval.seeds import Seeds
-from tests.environments.conditions.shelves import QUESTION, Shelves
+from tests.environments.conditions.shelves import Shelves
 
 SEEDS = Seeds(0, "q1", 0)
-OWN = """
-from r_eval.environments.conditions.base import Condition
-
-class Renaming(Condition):
-    name = "renaming"
-
-    def __init__(self, rate=1.0, to="other"):
-        self.rate, self.to = rate, to
-
-    def question(self, question, environment):
-        return question.model_copy(update={"id": self.to})
-
-    def environment(self, environment, about, seeds):
-        return environment
-"""
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> str:
-    """A condition of a user's own."""
-    file = tmp_path / "mine.py"
-    file.write_text(OWN, encoding="utf-8")
-    return f"{file}:Renaming"
 
 
 # By name
-
-
-def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
-    with pytest.raises(ValueError, match="renaming changes the id of the question 'q1'"):
-        combine("mine", [own], {}).question(QUESTION, Shelves())
 
 
 @pytest.mark.parametrize(
@@ -63,14 +33,9 @@ def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
     [
         (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: counterfactual, "),
         (["faulty"], {"rat": 0.1}, "condition 'x': unknown setting 'rat'. Did you mean rate?"),
-        (["clean"], {"rate": 0.1}, "condition 'x': unknown setting 'rate'. Known: none"),
         (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
-        (["faulty"], {"rate": True}, "rate: Input should be a valid number"),
-        (["faulty"], {"kinds": ["eror"]}, "kinds.0: Input should be 'error', 'timeout' or 'truncated', not 'eror'"),
-        (["slow"], {"seconds": float("inf")}, "seconds: Input should be a finite number"),
-        (["noisy"], {"noise": "sibblings"}, "noise: Input should be 'unrelated', 'sibling' or 'near-duplicate'"),
+        (["noisy"], {"noise": "sibblings"}, "noise: Input should be 'unrelated' or 'sibling'"),
         (["counterfactual"], {"pool": "Oslo"}, "pool: Input should be a valid tuple, not 'Oslo'"),
-        (["counterfactual"], {"kinds": [1]}, "kinds.0: Input should be a valid string, not 1"),
         (["faulty", "faulty"], {}, "condition 'x': duplicate condition faulty"),
         (["clean", "faulty"], {}, "condition 'x': clean is the bare environment, and combines with nothing"),
         (["json:JSONDecoder"], {}, "json:JSONDecoder is not a Condition"),
@@ -110,7 +75,7 @@ class Rich(Shelves):
 def test_every_part_of_an_environment_is_passed_on() -> None:
     inner = Rich()
     outer = Wrapped(inner)
-    assert list(outer.specs()) == ["books", "count", "go"]
+    assert list(outer.specs()) == ["books", "count"]
     assert (outer.description, outer.version) == ("Books with everything.", inner.version)
     assert (outer.retrieved_ids("books", []), outer.render("books", [])) == (["books"], "rendered books")
     assert (outer.records("book"), list(outer.triples())) == ([{"kind": "book"}], [("Ada", "wrote", "notes")])
@@ -184,7 +149,7 @@ def failures(order: Sequence[str], api: str, sandbox: Sandbox) -> list[list[bool
 
     async def every() -> list[list[bool]]:
         made = [(api, {"words": "x"})] * 10
-        return [[failed(step) for step in await calls(combined, n, made, sandbox)] for n in range(200)]
+        return [[step.error == "temporary" for step in await calls(combined, n, made, sandbox)] for n in range(200)]
 
     return asyncio.run(every())
 
@@ -214,21 +179,6 @@ def test_no_text_says_the_old_value_wherever_the_condition_stands(order: list[st
     )
     texts = [environment.description, *(json.dumps(spec.json_schema()) for spec in environment.specs().values())]
     assert not any("Łódź" in text or "\\u0141" in text or "Danube" in text for text in texts)
-
-
-@pytest.mark.parametrize("order", [["faulty", "noisy"], ["noisy", "faulty"]], ids="+".join)
-def test_a_truncated_result_says_so_and_a_whole_one_does_not(order: list[str], sandbox: Sandbox) -> None:
-    combined = combine("x", order, {"rate": 0.5, "kinds": ["truncated"], "distractors": 1, "at": "last"})
-    steps = asyncio.run(calls(combined, 1, [("search", {"words": "x", "top_k": 4})] * 40, sandbox))
-    texts = [step.observation or "" for step in steps]
-    found = {(text.startswith(CUT), text.count("says that") < 5) for text in texts}
-    assert found == {(True, True), (False, False)}
-
-
-def test_the_text_and_ids_of_an_observation_pass_through_all_conditions(sandbox: Sandbox) -> None:
-    combined = combine("x", ["slow", "noisy", "faulty", "counterfactual"], {"seconds": 0.0, "rate": 0.0})
-    (step,) = asyncio.run(calls(combined, 1, [("titled", {"words": "Łódź"})], sandbox))
-    assert (step.observation, step.found) == ("Titles: Gdańsk and Kraków, not Łódź", ["t1", "t2"])
 
 
 # Gold answers

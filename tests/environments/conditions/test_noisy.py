@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import random
 import re
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.noisy import Noisy, Screen, near_duplicates
+from r_eval.environments.conditions.noisy import Noisy, Screen
 from r_eval.environments.corpus import Corpus
 from r_eval.environments.documents import Documents
 from r_eval.environments.sandbox import Sandbox
@@ -26,9 +23,8 @@ from r_eval.seeds import Seeds
 from tests.environments.conditions.shelves import Shelves, environment_under
 
 QUESTION = Question(id="q1", question="When was mill 3 built?", answers=["1803"], level="KS", meta={"text_ids": ["m3"]})
-Level = Literal["unrelated", "sibling", "near-duplicate"]
+Level = Literal["unrelated", "sibling"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-PLACES = ("first", "last", "random")
 Under = Callable[..., Step]
 
 
@@ -63,21 +59,16 @@ def under(corpus: Corpus, sandbox: Sandbox) -> Under:
 
 
 @pytest.mark.parametrize("noise", LEVELS)
-@pytest.mark.parametrize("at", PLACES)
-def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(
-    under: Under, noise: Level, at: Any
-) -> None:
-    step = under(Noisy(3, noise, at))
-    is_noise = [key.startswith("noise:") for key in step.found]
-    assert sum(is_noise) == 3
+def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(under: Under, noise: Level) -> None:
+    step = under(Noisy(3, noise))
+    assert sum(key.startswith("noise:") for key in step.found) == 3
     assert [key for key in step.found if not key.startswith("noise:")] == under().found
     seen = re.findall(r"^\[(.*?)\]", step.observation or "", re.MULTILINE)
     assert seen == [key.removeprefix("noise:") for key in step.found]
     assert len(set(seen)) == 7
-    assert at == "random" or is_noise == sorted(is_noise, reverse=at == "first")
 
 
-@pytest.mark.parametrize("noise", ["unrelated", "sibling"])
+@pytest.mark.parametrize("noise", LEVELS)
 def test_noise_is_from_other_documents_and_never_from_the_relevant_one(under: Under, noise: Any) -> None:
     step = under(Noisy(25, noise), top_k=1, query="mill built")
     documents = [key.removeprefix("noise:").rpartition("#")[0] for key in step.found]
@@ -86,27 +77,9 @@ def test_noise_is_from_other_documents_and_never_from_the_relevant_one(under: Un
     assert "m3" not in documents[1:] or documents[0] == "m3"
 
 
-@pytest.mark.parametrize(("environment", "noise", "why"), [(Shelves(), "sibling", "needs a search")])
-def test_an_environment_without_a_search_is_refused(environment: Environment, noise: Any, why: str) -> None:
-    with pytest.raises(UserError, match=f"the condition noisy {why}"):
-        Noisy(noise=noise).question(QUESTION, environment)
-
-
-# Near-duplicates
-
-
-@given(st.lists(st.text(max_size=30) | st.text("0123456789", min_size=1, max_size=40), max_size=5), st.integers())
-def test_a_near_duplicate_says_something_else_under_an_id_of_the_same_document(texts: list[str], seed: int) -> None:
-    results = [{"id": f"{n}#1", "text": text} for n, text in enumerate(texts)]
-    for made in near_duplicates(results, random.Random(seed)):
-        (original,) = [one for one in results if one["id"].rpartition("#")[0] == made["id"].rpartition("#")[0]]
-        assert made["text"] != original["text"]
-        assert made["id"] not in [one["id"] for one in results]
-        assert (
-            not original["text"].isascii()
-            or len(made["text"]) == len(original["text"])
-            or not original["text"].isdecimal()
-        )
+def test_an_environment_without_a_search_is_refused() -> None:
+    with pytest.raises(UserError, match="the condition noisy needs a search"):
+        Noisy().question(QUESTION, Shelves())
 
 
 # What is no noise

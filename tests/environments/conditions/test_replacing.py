@@ -25,7 +25,6 @@ from r_eval.environments.conditions.replacing import (
         ({"Oslo": "Lima"}, "oslo OSLO oSLO", "lima LIMA Lima"),
         ({"Oslo": "Lima"}, "Bogota\u0301 １", "Bogota\u0301 １"),
         ({"WY": "UT"}, "WY wy Wy", "UT wy Wy"),
-        ({"Marie Curie": "Ada Byron"}, "Marie Curie's page", "Ada Byron's page"),
         ({"Marie Curie": "Ada Byron"}, "Marie\n  Curie, Marie_Curie", "Ada Byron, Ada Byron"),
         ({"America/Sao_Paulo": "Asia/Ho_Chi_Minh"}, "America/Sao Paulo", "Asia/Ho_Chi_Minh"),
         ({"Guinea": "Chad", "Papua New Guinea": "Kenya"}, "Papua New Guinea and Guinea", "Kenya and Chad"),
@@ -37,8 +36,6 @@ from r_eval.environments.conditions.replacing import (
         ({"北京": "上海"}, "首都是北京市", "首都是上海市"),
         ({"43,976": "51,208"}, "43,976 people, 43976 people", "51,208 people, 51208 people"),
         ({"43,976": "51,208"}, "143,976 and 43,976,000 and 43,976.5", "143,976 and 43,976,000 and 43,976.5"),
-        ({"43,976": "51,208"}, "it has 43,976.", "it has 51,208."),
-        ({"43976": "51208"}, "43,976", "51,208"),
     ],
 )
 def test_a_value_is_replaced_as_whole_tokens_in_the_form_in_which_it_stands(
@@ -85,19 +82,6 @@ def test_an_old_value_is_asked_for_under_a_name_that_nothing_has_and_comes_back_
         inward = changes.back(written)
         assert old.casefold() not in inward.casefold()
         assert changes.forward(f"Could not find [{inward}].") == f"Could not find [{written}]."
-
-
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
-        ({"Oslo": "Lima Norte", "Lima": "Quito"}, "in common with 'Lima'"),
-        ({"Oslo": "Lima", "Bergen": "lima"}, "for both"),
-        *(({"Oslo": new}, "kind|letter") for new in ("12", "上海", "9 March 1858", "?")),
-    ],
-)
-def test_values_that_could_not_be_told_apart_are_refused(values: dict[str, str], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
-        Replacements(values)
 
 
 OLD = ("Oslo", "Marie Curie", "Curie", "WY", "43,976", "1867", "7 November 1890", "北京", "2.5", "Zoë's Inn")

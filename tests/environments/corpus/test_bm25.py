@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,15 +58,3 @@ def test_equal_scores_are_in_the_order_of_the_corpus_and_unknown_words_find_noth
     tmp_path: Path, query: str, k: int, found: list[int]
 ) -> None:
     assert [hit.chunk for hit in opened(TEXTS, tmp_path).search(query, k)] == found
-
-
-def test_chunks_without_any_word_find_nothing(tmp_path: Path) -> None:
-    assert opened(["...", "!!!"], tmp_path).search("cat", 5) == []
-
-
-def test_threads_find_the_same(tmp_path: Path) -> None:
-    retriever = opened([f"word{n % 7} word{n % 11} word{n}" for n in range(2_000)], tmp_path)
-    queries = [f"word{n % 7} word{n % 11}" for n in range(200)]
-    expected = [retriever.search(query, 8) for query in queries]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda query: retriever.search(query, 8), queries)) == expected

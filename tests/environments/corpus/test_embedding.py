@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from r_eval.environments.corpus import embedding
-from r_eval.errors import UserError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -34,12 +33,6 @@ def found(name: str, home: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["./nowhere", "/nowhere", "~/nowhere", "a/b/c"])
-def test_a_missing_path_is_not_looked_up_on_the_hub(name: str) -> None:
-    with pytest.raises(UserError, match="no such folder"):
-        embedding.model_folder(name)
-
-
 @pytest.mark.parametrize(
     ("name", "cached"),
     [
@@ -54,15 +47,6 @@ def test_a_model_that_was_fetched_before_needs_no_network(name: str, cached: str
     (where / "refs").mkdir()
     (where / "refs" / "main").write_text(COMMIT, encoding="utf-8")
     assert found(name, tmp_path) == str(snapshot)
-
-
-def test_a_copy_without_weights_is_not_taken_for_the_model(tmp_path: Path) -> None:
-    pytest.importorskip("transformers", reason="needs transformers (extra dense)")
-    snapshot = model(tmp_path / "hub" / "models--nobody--nothing" / "snapshots" / COMMIT)
-    (snapshot / "model.safetensors").unlink()
-    message = found("nobody/nothing", tmp_path)
-    assert message.startswith("model 'nobody/nothing' is no folder and cannot be fetched from the Hub")
-    assert f"Name a folder, or {embedding.EMBEDDED}" in message
 
 
 @pytest.mark.parametrize(

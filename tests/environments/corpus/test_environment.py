@@ -82,19 +82,6 @@ def test_the_version_is_of_content_and_settings_and_not_of_the_place(tmp_path: P
     assert len({*versions, one.version, Corpus(source).version}) == 5
 
 
-def test_a_corpus_is_indexed_once_and_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
-    source = documents(tmp_path)
-    first, second = Corpus(source, chunk_size=9), Corpus(source, chunk_size=9)
-    assert (first._retriever is second._retriever, first._chunks is second._chunks) == (True, True)
-    expected = first.retrieve("sweet")
-    del first, second
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*")}
-    assert len(list((tmp_path / "cache" / "indexes").iterdir())) == 2
-    assert Corpus(source, chunk_size=9).retrieve("sweet") == expected
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*")} == before
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.environments.corpus.retrievers import Dense, Hit, Hybrid, Reranked, Retriever
-from r_eval.errors import UserError
 from tests import tiny_models
 
 TEXTS = [
@@ -63,13 +62,6 @@ def test_the_ranking_is_that_of_the_published_formula(sparse: list[int], dense: 
     assert len(drawn) == min(k, len(union))
 
 
-def test_a_sample_is_this_one_on_every_machine_and_draws_every_chunk_as_often_as_another() -> None:
-    hybrid = Hybrid(Known(0, 1, 2, 3), Known(4, 5, 6, 7), sample=True)
-    assert chunks(hybrid, "图书馆几点开放？", 4) == [1, 2, 3, 7]
-    drawn = [chunk for query in range(2000) for chunk in chunks(hybrid, str(query), 4)]
-    assert [drawn.count(chunk) for chunk in range(8)] == pytest.approx([1000] * 8, abs=120)  # 5.4 standard deviations
-
-
 # Reranking
 
 
@@ -116,13 +108,6 @@ def test_any_query_is_answered_and_long_texts_are_cut(query: str, encoder: str, 
     for model in (encoder, "maxsim"):
         assert len(chunks(reranked(Known(0, 5), dense, model, texts), query, 3)) == 3
     assert chunks(reranked(Known(), Known(), encoder), query, 3) == []
-
-
-def test_what_is_no_cross_encoder_is_refused(dense: Dense, tmp_path: Path) -> None:
-    several = str(tiny_models.cross_encoder(tmp_path / "encoder", labels=3))
-    for model, message in ((several, "3 numbers per pair"), (dense.embedding.name, "BertModel, not a cross-encoder")):
-        with pytest.raises(UserError, match=message):
-            reranked(Known(0), Known(1), model).search("fox", 1)
 
 
 def test_a_model_is_loaded_once_a_process_and_other_weights_are_another_identity(encoder: str, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,15 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r_eval.tasks.graphs.graph import TYPES, Graph, Triple, number, sample
-
-MORTY = ("Morty Smith", "voice", "Harry Belden")
-OTTER = ("Ryan Otter", "composed the music of", "The Long Drive")
-OTTER_2 = ("Ryan Otter", "composed the music of", "Second Wind")
-FAW = ("FAW", "headquarters", "Changchun")
-FAW_2 = ("FAW", "founded by", "First Ministry")
-ROMAN = ("Roman Miroshnichenko", "instrument", "guitar")
-ROMAN_2 = ("Roman Miroshnichenko", "award", "Independent Music Award")
+from r_eval.tasks.graphs.graph import Graph, Triple, number, sample
 
 
 def ids(triples: Iterable[Triple]) -> frozenset[tuple[str, str]]:
@@ -113,35 +104,6 @@ def assert_same(found: list[frozenset[Triple]], allowed: set[frozenset[Triple]])
     assert set(found) <= allowed
     assert len({ids(group) for group in found}) == len(found)
     assert {ids(group) for group in found} == {ids(group) for group in allowed}
-
-
-@many
-@given(graphs, st.sampled_from(TYPES), st.integers(0, 9), st.randoms())
-def test_the_order_of_the_triples_changes_nothing(
-    graph: set[Triple], type: str, seed: int, shuffler: random.Random
-) -> None:
-    ordered = sorted(graph)
-    shuffled = ordered[:]
-    shuffler.shuffle(shuffled)
-    assert list(sample(Graph(ordered), type, seed)) == list(sample(Graph(shuffled), type, seed))
-
-
-@pytest.mark.parametrize(
-    ("type", "graph", "shared", "ends"),
-    [
-        ("simple", [MORTY], None, {"Morty Smith", "Harry Belden"}),
-        ("set", [OTTER, OTTER_2], "Ryan Otter", {"Second Wind", "The Long Drive"}),
-        ("set", [OTTER, ("Ann Lee", OTTER[1], OTTER[2])], "The Long Drive", {"Ann Lee", "Ryan Otter"}),
-        ("multi-hop", [FAW, FAW_2], "FAW", {"Changchun", "First Ministry"}),
-        ("conditional", [ROMAN, ROMAN_2], "Roman Miroshnichenko", {"guitar", "Independent Music Award"}),
-        ("comparison", [("Oslo", "size", "709,037"), ("Bergen", "size", "291,940")], None, {"Bergen", "Oslo"}),
-    ],
-)
-def test_the_papers_toys_have_their_subgraph(
-    type: str, graph: list[Triple], shared: str | None, ends: set[str]
-) -> None:
-    (found,) = sample(Graph(graph), type, 0)
-    assert (found.shared or None, set(found.ends)) == (shared, ends)
 
 
 def test_a_hub_does_not_fill_the_sample() -> None:

@@ -48,9 +48,7 @@ def over_bridge(fact: Triple = ("Norway", "currency", "krone")) -> QuestionPlan:
         (FORWARD, "Who lends the boy a voice?", False, "entity not named"),
         (FORWARD, "Does Harry Belden lend Morty Smith a voice?", False, "answer in question"),
         (FORWARD, "Who gave Morty Smith a voice in 2013?", False, "number from nowhere"),
-        (FORWARD, "Who gave Morty Smith a voice in 2013?", True, None),
         (over_bridge(), "What is the currency of Norway, where Maud was born?", False, "bridge named"),
-        (over_bridge(), "What is the currency of the country in which Maud was born?", False, None),
         (
             over_bridge(("Norway", "bank", "Bank of Norway")),
             "What is the bank of the country in which Maud was born?",
@@ -58,7 +56,6 @@ def over_bridge(fact: Triple = ("Norway", "currency", "krone")) -> QuestionPlan:
             "bridge named",
         ),
         (SET, "What does A have besides Lima?", False, "answer in question"),
-        (plans(TOWNS)[0], "Which has more people, Oslo or Bergen?", False, None),
     ],
 )
 def test_what_a_question_gives_away_or_leaves_out(
@@ -77,7 +74,7 @@ def test_the_trim_takes_both_ends_and_nothing_where_all_are_alike() -> None:
 
 @pytest.mark.parametrize(
     ("entities", "expected"),
-    [(["Harry Belden"], True), (["Harri Beldens"], True), (["Morty Smith and others"], True), (["Oslo"], False)],
+    [(["Harry Belden"], True), (["Harri Beldens"], True), (["Oslo"], False)],
 )
 def test_a_name_of_the_question_is_an_entity_of_the_document_in_any_inflection(
     entities: list[str], expected: bool
@@ -118,11 +115,9 @@ def judged(question: Question = QUESTION, **filters: Any) -> str | None:
     ("filters", "reason"),
     [
         ({"closed_book": name("knows_oslo")}, "answered without context"),
-        ({"closed_book": name("rambles")}, None),
         ({"fluency": name("likes_all"), "judge": name("likes_all")}, None),
         ({"judge": name("dislikes_clarity")}, "judge: clarity"),
         ({"fluency": name("grades_none")}, "fluency"),
-        ({"judge": name("grades_one")}, None),
         ({"judge": name("will_not_grade")}, "judge: no grade in the reply"),
     ],
     ids=str,
@@ -159,14 +154,9 @@ def test_prompts_have_the_same_parts_in_every_language(language: str) -> None:
     [
         ('{"score": 2}', 2),
         ('Here: ```json\n{"score": "1"}\n```', 1),
-        ("[SCORE] 2 [END]", 2),
-        ("Score: 2/2", 2),
         ("I give it 1, because it is odd.", 1),
-        ("By criterion 1 I give it score 2.", 2),
         ("1.5", None),
-        ("-1", None),
         ("0 or 1", None),
-        ('{"score": 2.0}', None),
         ("", None),
     ],
 )

@@ -13,7 +13,6 @@ import pytest
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.errors import UserError
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.graphs.graph import TYPES
@@ -127,11 +126,6 @@ def test_a_question_of_which_a_document_is_missing_is_dropped(nordic: TripleSour
     generated = generate_questions(graph_file(types=["simple"]), nordic, sandbox)
     assert by_question(generated) == {"What is the capital of Norway?": "Oslo", "What is paid in Norway?": "krone"}
     assert generated.dropped["document missing"] == 2
-
-
-def test_a_relation_that_the_graph_lacks_is_an_error(nordic: TripleSource, sandbox: Sandbox) -> None:
-    with pytest.raises(UserError, match="capitol"):
-        generate_questions(graph_file(relations={"capitol": WORDS["capital"]}), nordic, sandbox)
 
 
 class Atlas(Environment):

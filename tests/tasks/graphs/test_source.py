@@ -21,11 +21,6 @@ def test_triples_are_read_as_they_were_written(tmp_path_factory: pytest.TempPath
     assert list(read_triples(path)) == rows
 
 
-def test_three_columns_are_enough(tmp_path: Path) -> None:
-    (tmp_path / "t.tsv").write_text("object\tsubject\trelation\nOslo\tNorway\tcapital\n", encoding="utf-8")
-    assert list(read_triples(tmp_path / "t.tsv")) == [Row(("Norway", "capital", "Oslo"))]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -36,52 +36,45 @@ WORDS = {
 }
 FRANCE = ("France", "capital", "Paris")
 EURO = ("France", "currency", "euro")
-PIAF = ("Piaf", "born", "Paris")
+SPAIN = ("Spain", "currency", "euro")
 
 
-def texts(graph: list[Triple], type: str) -> dict[str, str | None]:
-    """Every question of the one subgraph, by its answers."""
-    (found,) = sample(Graph(graph), type, 0)
-    return {"; ".join(plan.answers): word(plan, WORDS, Frames()) for plan in plans(found)}
-
-
-def test_a_simple_question_asks_for_either_end() -> None:
-    assert texts([FRANCE], "simple") == {
-        "Paris": "What is the capital of France?",
-        "France": "Of what is Paris the capital?",
-    }
-
-
-def test_a_set_has_words_of_its_own() -> None:
-    asked = texts([EURO, ("Spain", "currency", "euro")], "set")
-    assert asked == {"France; Spain": "In which countries does one pay in euro?"}
-
-
-def test_two_facts_of_a_subject_are_one_question() -> None:
-    assert texts([FRANCE, EURO], "multi-hop") == {
-        "euro": "What is the currency of the country whose capital is Paris?",
-        "Paris": "What is the capital of the country whose currency is the euro?",
-    }
-
-
-def test_a_chain_is_one_question_either_way() -> None:
-    assert texts([("Piaf", "born", "France"), EURO], "multi-hop") == {
-        "euro": "What is the currency of the city in which Piaf was born?",
-        "Piaf": "Who was born in the country whose currency is the euro?",
-    }
-
-
-def test_a_conditional_question_holds_both_clauses() -> None:
-    asked = texts([FRANCE, EURO], "conditional")
-    assert asked == {"France": "Which country is the one whose capital is Paris and whose currency is the euro?"}
-
-
-def test_a_comparison_without_words_for_the_smaller_has_no_such_question() -> None:
-    asked = texts([("Oslo", "people", "7"), ("Bergen", "people", "5")], "comparison")
-    assert asked == {"Oslo": "Who has more people, Bergen or Oslo?", "Bergen": None}
-
-
-@pytest.mark.parametrize("type", ["simple", "multi-hop"])
-def test_a_relation_without_words_has_no_question(type: str) -> None:
-    graph = [("Piaf", "sang", "song")] if type == "simple" else [("Piaf", "sang", "song"), PIAF]
-    assert None in texts(graph, type).values()
+@pytest.mark.parametrize(
+    ("graph", "type", "expected"),
+    [
+        ([FRANCE], "simple", {"Paris": "What is the capital of France?", "France": "Of what is Paris the capital?"}),
+        ([EURO, SPAIN], "set", {"France; Spain": "In which countries does one pay in euro?"}),
+        (
+            [FRANCE, EURO],
+            "multi-hop",
+            {
+                "euro": "What is the currency of the country whose capital is Paris?",
+                "Paris": "What is the capital of the country whose currency is the euro?",
+            },
+        ),
+        (
+            [("Piaf", "born", "France"), EURO],
+            "multi-hop",
+            {
+                "euro": "What is the currency of the city in which Piaf was born?",
+                "Piaf": "Who was born in the country whose currency is the euro?",
+            },
+        ),
+        (
+            [FRANCE, EURO],
+            "conditional",
+            {"France": "Which country is the one whose capital is Paris and whose currency is the euro?"},
+        ),
+        (
+            [("Oslo", "people", "7"), ("Bergen", "people", "5")],
+            "comparison",
+            {"Oslo": "Who has more people, Bergen or Oslo?", "Bergen": None},
+        ),
+        ([("Piaf", "sang", "song")], "simple", {"song": None, "Piaf": None}),
+    ],
+)
+def test_questions_are_worded_by_their_relations(
+    graph: list[Triple], type: str, expected: dict[str, str | None]
+) -> None:
+    (subgraph,) = sample(Graph(graph), type, 0)
+    assert {"; ".join(plan.answers): word(plan, WORDS, Frames()) for plan in plans(subgraph)} == expected

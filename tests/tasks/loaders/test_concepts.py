@@ -44,13 +44,6 @@ def one(path: Path, format: str) -> Question:
     return question
 
 
-def test_kqapro_keeps_choices_and_programs_beside_the_question(as_list: Write) -> None:
-    question = one(as_list("k.json", [KQA]), "kqapro")
-    assert question.answers == ["4"]
-    assert question.program is None
-    assert question.meta == {"choices": KQA["choices"], "kopl": KQA["program"], "sparql": KQA["sparql"]}
-
-
 PLAIN = {**{k: v for k, v in CIC.items() if k != "concept_chains"}, "candidates": ["Agent", "Writer"]}
 
 
@@ -59,7 +52,6 @@ PLAIN = {**{k: v for k, v in CIC.items() if k != "concept_chains"}, "candidates"
     [
         ("copen-csj", CSJ, "Alan Turing", ["Ada Byron", "Ostholm", "Alan Turing"]),
         ("copen-cpj", {**CPJ, "label": 0}, "false", ["lighthouses have lamps?"]),
-        ("copen-cpj", CPJ, "true", ["lighthouses have lamps?"]),
         ("copen-cic", CIC, "Writer", ["Agent, Person, Writer"]),
         ("copen-cic", PLAIN, "Writer", ["Agent", "Writer"]),
         ("profiling", PROFILE, "Professor", [PROFILE["title_text"]]),
@@ -90,12 +82,6 @@ def kola(path: Path, *texts: str, answer: str = "Sund;Varn", id: str = "id1295")
         json.dumps({"adapter_spec": {"max_tokens": 64}, "request_states": states}, indent=4), encoding="utf-8"
     )
     return path
-
-
-def test_kola_ids_that_repeat_become_unique(tmp_path: Path) -> None:
-    data = load(kola(tmp_path / "k.json", "Where is Ostholm?", "Where is Lund?"), "kola")
-    assert len({q.id for q in data.questions}) == 2
-    assert all(q.id.startswith("id1295-") for q in data.questions)
 
 
 def test_kola_demonstrations_in_front_of_the_question_are_cut_off(tmp_path: Path) -> None:

@@ -46,24 +46,6 @@ def test_arbitrary_json_is_counted_or_refused(tmp_path: Path, name: str, records
     tried(path, name)
 
 
-@pytest.mark.parametrize("name", sorted(RECORDS))
-@given(st.data())
-@LOOSE
-def test_a_record_with_a_part_replaced_is_counted_or_refused(tmp_path: Path, name: str, data: st.DataObject) -> None:
-    record = json.loads(json.dumps(RECORDS[name]))
-    place: Any = record
-    while isinstance(place, dict | list) and place:
-        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
-        key = data.draw(st.sampled_from(keys))
-        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.booleans()):
-            place[key] = data.draw(VALUES)
-            break
-        place = place[key]
-    path = tmp_path / "1.jsonl"
-    path.write_text(json.dumps([record, RECORDS[name]]), encoding="utf-8")
-    tried(path, name)
-
-
 @given(st.binary(max_size=80) | st.text('Q1P\t\n[]{}",:ab', max_size=60).map(str.encode))
 @LOOSE
 def test_arbitrary_bytes_are_counted_or_refused(tmp_path: Path, content: bytes) -> None:

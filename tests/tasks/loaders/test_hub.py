@@ -10,7 +10,6 @@ import pytest
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import load
-from r_eval.tasks.loaders.reading import local
 from tests.tasks.loaders.test_multihop import HOTPOT
 
 ROWS = [{"query": f"What is {n}?", "truth": {"text": [str(n), "it"]}} for n in range(5)]
@@ -52,8 +51,3 @@ def test_one_of_several_splits_must_be_named(folder: Path) -> None:
 def test_a_dataset_in_a_published_format_needs_no_columns(folder: Path) -> None:
     write_lines(folder / "train.jsonl", [HOTPOT])
     assert load(f"hf:{folder}", "hotpotqa").questions[0].answers == ["Ostholm"]
-
-
-def test_a_folder_beside_the_grid_is_taken_before_the_hub(folder: Path) -> None:
-    assert local("set", folder.parent) == str(folder)
-    assert local("org/name", folder.parent) == "org/name"

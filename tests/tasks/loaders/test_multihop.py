@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from r_eval.errors import UserError
 from r_eval.records import Document, Question
 from r_eval.tasks.loaders import Data, load
 from tests.tasks.loaders.conftest import Write
@@ -73,24 +72,10 @@ def test_an_answer_that_is_in_any_text_rests_on_the_pages_names(as_list: Write, 
     assert question.evidence == ["Bakkaroy", "Ostholm"]
 
 
-def test_the_simplified_file_gets_ids_from_what_is_asked(as_list: Write) -> None:
-    simple = [{"question": f"What is {n}?", "answer": "it", "type": "bridge"} for n in range(3)]
-    ids = [q.id for q in load(as_list("h.json", simple), "hotpotqa").questions]
-    later = [q.id for q in load(as_list("h.json", [HOTPOT, *simple[1:]]), "hotpotqa").questions]
-    assert len(set(ids)) == 3
-    assert ids[1:] == later[1:]
-
-
 def test_2wiki_takes_the_aliases_of_its_answers_from_their_own_file(as_list: Write, as_lines: Write) -> None:
     aliases = as_lines("aliases.json", [{"Q_id": "Q2", "aliases": ["Ostholm Light"], "demonyms": []}])
     data = load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(aliases)})
     assert only(data).answers == ["Ostholm", "Ostholm Light"]
-
-
-def test_a_file_of_aliases_that_is_none_is_refused_with_its_line(as_list: Write, as_lines: Write) -> None:
-    path = as_lines("aliases.json", [{"id": "Q2"}])
-    with pytest.raises(UserError, match=r"aliases\.json:1: expected an alias record"):
-        load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(path)})
 
 
 def test_musique_unanswerable_twins_are_left_out_and_counted(as_lines: Write) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 from collections.abc import Callable
@@ -10,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import Data, load
-from r_eval.tasks.loaders.base import InvalidRecord
 from r_eval.tasks.loaders.prgb import LESS_NOISE, LESS_VARIANTS, OTHER_LANGUAGE, OTHER_TASK, from_cells
+from r_eval.tasks.loaders.reading import InvalidRecord
 from tests.tasks.loaders.conftest import Write
 
 
@@ -102,19 +99,7 @@ def test_less_noise_and_fewer_variants_than_wanted_are_told(mixed: Path) -> None
     assert "4 asked though a record has less noise than requested" in data.notes()
 
 
-def test_a_library_gives_weak_noise_of_all_records_but_nothing_that_would_answer(as_lines: Write) -> None:
-    mill = record("filter-1", noise_doc_level1=["The sea is far."])
-    dike = record("filter-2", query="Who owns the dike?", golden_doc=["X1 owns the dike."])
-    dike["noise_doc_level1"] = ["The mill was built in 1600.", "The mill was built in 1700. It is red.", "Cows graze."]
-    path = as_lines("x.jsonl", [mill, {**dike, "noise_doc_level2": [], "noise_doc_level3": []}])
-    data = read(path, library=True, noise={"weak": 50}, variants=1)
-    shown = {q.meta["document"]: {document.text for document in q.context} for q in data.questions}
-    assert "Cows graze." in shown["filter-1"]
-    assert not any("built in 1" in text for text in shown["filter-1"] - {q.meta["sources"][0] for q in data.questions})
-    assert "The sea is far." in shown["filter-2"]
-
-
-@pytest.mark.parametrize("size", [3, 6, 7, 8, 9, 30])
+@pytest.mark.parametrize("size", [3, 7, 30])
 def test_a_sample_is_of_whole_records(as_lines: Write, size: int) -> None:
     path = as_lines("many.jsonl", [record(f"filter-{n}") for n in range(10)])
     data = read(path, samples=size)
@@ -126,21 +111,13 @@ def test_a_sample_is_of_whole_records(as_lines: Write, size: int) -> None:
     ("changes", "why"),
     [
         ({"placeholder_item": item("1980", "a|")}, "placeholder_item: answer 2 ('a|'), column 3: a text is missing"),
-        ({"placeholder_item": item("Paris (France)")}, "answer 1 ('Paris (France)'), column 7: '&' or '|' is missing"),
         ({"placeholder_item": item("a & (b")}, "answer 1 ('a & (b'), column 5: a '(' that is not closed"),
-        ({"placeholder_item": item("")}, "placeholder_item.answer.0: is empty"),
         ({"placeholder_item": {"placeholders": [{"X1": "1"}], "answer": ["1", "2"]}}, "1 variants of the placeholders"),
-        ({"placeholder_item": {"placeholders": [{"X1": "1"}]}}, "placeholder_item.answer is missing"),
-        ({"placeholder_item": {"placeholders": [], "answer": []}}, "holds no variant"),
         (
             {"placeholder_item": "nothing"},
             "placeholder_item: is neither JSON nor a list as Python writes it: 'nothing'",
         ),
-        ({"placeholder_item": None}, "placeholder_item"),
-        ({"golden_doc": []}, "golden_doc: "),
         ({"golden_doc": None}, "golden_doc: must be a list"),
-        ({"noise_doc_level2": [""]}, "noise_doc_level2.0: is empty"),
-        ({"query": "  "}, "query: is empty"),
         ({"query": "\ud800?"}, "query: holds half of a surrogate pair"),
     ],
 )
@@ -156,11 +133,8 @@ def test_a_broken_record_is_told_with_its_place_and_id(as_lines: Write, changes:
     ("settings", "why"),
     [
         ({"variants": 0}, "variants"),
-        ({"variants": "some"}, "variants"),
         ({"noise": {"weak": -1}}, "noise.weak"),
-        ({"noise": {"strong": 1}}, "noise.strong"),
         ({"task": "filter"}, "task"),
-        ({"language": "fr"}, "language"),
         ({"variant": 1}, "unknown key 'variant'"),
     ],
 )
@@ -173,12 +147,8 @@ def test_a_wrong_setting_is_told(mixed: Path, settings: dict[str, Any], why: str
     ("cell", "value"),
     [
         ('["a", "b"]', ["a", "b"]),
-        ("['a', \"b's\"]", ["a", "b's"]),
         ("['it\\'s', 'x\\\\y', 'n\\nl']", ["it's", "x\\y", "n\nl"]),
         ("['\\u5317', '\\xe9', '\\U0001f600', '\\d']", ["北", "é", "😀", "\\d"]),
-        ("('a', 'b',)", ["a", "b"]),
-        ("[1, -2.5, None, True]", [1, -2.5, None, True]),
-        ("['a[b]', 'c: {d}']", ["a[b]", "c: {d}"]),
         ("", []),
     ],
 )
@@ -187,26 +157,7 @@ def test_a_cell_holds_a_list_as_json_or_as_python_writes_it(cell: str, value: li
     assert read["golden_doc"] == value
 
 
-@pytest.mark.parametrize("cell", ["[open('x')]", "__import__('os')", "[", "'" * 3, "[" * 9999, "[1+1]"])
+@pytest.mark.parametrize("cell", ["__import__('os')", "[" * 9999, "[1+1]"])
 def test_a_cell_that_is_no_list_is_refused(cell: str) -> None:
     with pytest.raises(InvalidRecord, match="golden_doc: is neither JSON nor a list"):
         from_cells({"golden_doc": cell, "placeholder": "{}", "answer": "[]"})
-
-
-@pytest.mark.parametrize(
-    ("placeholder", "why"),
-    [
-        ("{'X1': ['a', 'b'], 'X2': ['c']}", r"different numbers of values \(X1 2, X2 1\)"),
-        ("['a']", "no mapping"),
-        ("{'X1': 'a'}", "no mapping"),
-    ],
-)
-def test_placeholders_of_the_older_form_have_as_many_values_each(placeholder: str, why: str) -> None:
-    with pytest.raises(InvalidRecord, match=why):
-        from_cells({"placeholder": placeholder, "answer": "['a']"})
-
-
-@given(st.text(st.one_of(st.sampled_from("[]{}()'\"\\,:1a "), st.characters()), max_size=30))
-def test_any_cell_is_read_or_refused(cell: str) -> None:
-    with contextlib.suppress(InvalidRecord):
-        assert set(from_cells({"golden_doc": cell, "placeholder": "{}", "answer": "[]"})) > {"golden_doc"}

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.records import Document, Question
+from r_eval.records import Question
 from r_eval.tasks.loaders import Data, load
-from r_eval.tasks.questions import write_questions
 from tests.tasks.loaders.conftest import Write
-
-FULL = Question(
-    id="a", question="Where?", answers=["here", "there"], level="KS", context=[Document(title="T", text="x")]
-)
 
 
 def only(data: Data) -> Question:
     (question,) = data.questions
     return question
-
-
-def test_our_own_question_format_is_read_whole(tmp_path: Path) -> None:
-    write_questions(tmp_path / "q.jsonl", [FULL])
-    assert only(load(tmp_path / "q.jsonl", "jsonl")) == FULL
 
 
 @pytest.mark.parametrize(
@@ -56,8 +45,3 @@ def test_a_cell_of_csv_holds_one_answer_or_a_json_list(tmp_path: Path, cell: str
     quoted = '"' + cell.replace('"', '""') + '"'
     (tmp_path / "q.csv").write_text(f"question,answer\nWhere?,{quoted}\n", encoding="utf-8")
     assert only(load(tmp_path / "q.csv", "csv")).answers == answers
-
-
-@pytest.mark.parametrize(("value", "text"), [(True, "yes"), (False, "no"), (7, "7")])
-def test_an_answer_that_is_a_number_or_a_truth_value_becomes_text(as_lines: Write, value: Any, text: str) -> None:
-    assert only(load(as_lines("q.jsonl", [{"question": "Is it?", "answer": value}]), "jsonl")).answers == [text]

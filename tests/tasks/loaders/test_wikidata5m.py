@@ -83,7 +83,7 @@ def test_a_pair_with_more_objects_than_anybody_would_list_is_left_out(archive: A
     assert data.skipped == {"more than 20 answers": 1}
 
 
-@pytest.mark.parametrize("row", [("Q1", "P36"), ("Q1", "Q2", "Q3"), ("Q1", "P36", "Q" + "9" * 30), ("Q²", "P1", "Q1")])
+@pytest.mark.parametrize("row", [("Q1", "P36"), ("Q1", "P36", "Q" + "9" * 30), ("Q²", "P1", "Q1")])
 def test_a_line_that_is_no_triple_is_broken(archive: Archive, row: tuple[str, ...]) -> None:
     archive.write([*TRIPLES * 20, row])
     data = archive.load()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -15,10 +14,10 @@ from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 from r_eval.tasks import base
 from r_eval.tasks.build import of_world
-from r_eval.tasks.placeholders.making import lines, make_records
+from r_eval.tasks.placeholders.making import make_records
 from r_eval.tasks.placeholders.record import substitute
 from r_eval.tasks.placeholders.world import RECORDS, World, read_world
-from r_eval.tasks.questions import in_order, write_questions
+from r_eval.tasks.questions import write_questions
 from tests.commands import typed_here
 
 FOLDER = base.task_files()["prgb/filtering"].parent
@@ -115,11 +114,6 @@ def test_an_llm_writes_the_documents_around_the_facts(reply: str, noise: str, sa
     assert all("X1" in record["golden_doc"][0] for record in records)
 
 
-def test_another_seed_makes_other_records_and_the_same_seed_the_same() -> None:
-    assert lines(make_records(WORLDS["en"])) == lines(MADE["en"])
-    assert lines(make_records(WORLDS["en"], seed=1)) != lines(MADE["en"])
-
-
 def small(**changes: Any) -> dict[str, Any]:
     mill = {
         "fact": "{name} has {value} wheels.",
@@ -153,10 +147,8 @@ def test_too_few_values_are_told_with_their_sort() -> None:
     ("change", "said"),
     [
         ({"values": {}}, "there are none called 'n'"),
-        ({"values": {"n": {"from": 3}}}, "from and to go together"),
         ({"values": {"n": {"from": 3, "to": 1}}}, "from is 3, which is above to, 1"),
         ({"facts": {"Q": {"wheels": 3}}}, "'Q' is a member of no kind"),
-        ({"facts": {"A": {"sails": 3}}}, "there is no dimension 'sails'"),
         ({"kinds": {"mill": {"dimensions": ["sails"], "members": ["A", "B", "C"]}}}, "there is no dimension 'sails'"),
         ({"kinds": {"mill": {"dimensions": ["wheels"], "members": ["A", "B", "A"]}}}, "'A' is a member twice"),
     ],
@@ -164,8 +156,3 @@ def test_too_few_values_are_told_with_their_sort() -> None:
 def test_what_is_wrong_in_a_world_is_told(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         World.model_validate(small(**change))
-
-
-def test_the_variants_of_a_sample_are_asked_together() -> None:
-    order = [q.meta["document"] for q in in_order(base.installed("prgb/filtering").questions, 3)]
-    assert len([one for one, next_ in itertools.pairwise(order) if one != next_]) == 19

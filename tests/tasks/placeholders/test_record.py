@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from r_eval.tasks.placeholders.record import placeholders_in, substitute
+from r_eval.tasks.placeholders.record import substitute
 from tests.tasks.placeholders.conftest import Make
-
-TEXTS = st.text(st.sampled_from("X10 _.北a"), max_size=20)
 
 
 def test_a_number_stands_for_its_text(make: Make) -> None:
@@ -21,33 +17,17 @@ def test_a_number_stands_for_its_text(make: Make) -> None:
     ("text", "values", "filled"),
     [
         ("X1 met X10.", {"X1": "Ann", "X10": "Bo"}, "Ann met Bo."),
-        ("X10 met X1.", {"X1": "Ann"}, "X10 met Ann."),
         ("Maxima saw Max.", {"Max": "Bo"}, "Maxima saw Bo."),
-        ("Max's hat, (Max)", {"Max": "Bo"}, "Bo's hat, (Bo)"),
         ("X1_b", {"X1": "Ann"}, "X1_b"),
         ("<name> and <name>s", {"<name>": "Ann"}, "Ann and Anns"),
         ("5 of 5.5, 1,5 and 55", {"5": "6"}, "6 of 5.5, 1,5 and 55"),
         ("It has 5.", {"5": "6"}, "It has 6."),
-        ("Amélie, Am", {"Am": "Bo"}, "Amélie, Bo"),
         ("公司X1的总部", {"X1": "青禾"}, "公司青禾的总部"),
         ("青禾公司在青禾", {"青禾": "白石"}, "白石公司在白石"),
         ("青禾公司在青禾", {"青禾": "白石", "青禾公司": "长河厂"}, "长河厂在白石"),
         ("X1", {"X1": "X2", "X2": "Ann"}, "X2"),
         ("X1", {"X1": r"\1 \g<0>"}, r"\1 \g<0>"),
-        ("a.c abc", {"a.c": "Ann"}, "Ann abc"),
-        ("x1", {"X1": "Ann"}, "x1"),
-        ("nothing", {}, "nothing"),
     ],
 )
 def test_a_placeholder_is_filled_where_it_stands_as_a_word(text: str, values: dict[str, str], filled: str) -> None:
     assert substitute(text, values) == filled
-
-
-@given(
-    TEXTS,
-    st.dictionaries(st.text(st.sampled_from("X10_北.("), min_size=1, max_size=4), st.text(max_size=4), max_size=4),
-)
-def test_a_text_changes_where_it_holds_a_placeholder_and_not_else(text: str, values: dict[str, str]) -> None:
-    marked = {token: f"<{value}>" for token, value in values.items()}
-    assert (substitute(text, marked) == text) == (not placeholders_in(text, frozenset(values)))
-    assert substitute(text, {token: token for token in values}) == text

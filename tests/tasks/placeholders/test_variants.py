@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -30,19 +28,6 @@ def test_a_variant_fills_the_right_documents_and_its_answer_with_its_values(make
         assert (variant.answer, variant.used) == (f"Ann{n} & {1980 + n}", (f"Ann{n}", f"{1980 + n}"))
 
 
-def test_more_variants_keep_those_that_were_there_up_to_all_of_them(make: Make) -> None:
-    taken = [{v.number for v in draw_variants(make(), n)} for n in (1, 2, 3, 9)]
-    assert all(few < more for few, more in itertools.pairwise(taken))
-    assert (
-        [v.number for v in draw_variants(make(), 9)] == [v.number for v in draw_variants(make())] == [1, 2, 3, 4, 5, 6]
-    )
-
-
-def test_which_are_taken_depends_on_the_seed_and_the_record(make: Make) -> None:
-    assert len({tuple(v.number for v in draw_variants(make(), 2, seed=seed)) for seed in range(40)}) > 5
-    assert len({tuple(v.number for v in draw_variants(make(id=f"filter-{n}"), 2)) for n in range(40)}) > 5
-
-
 @pytest.mark.parametrize("resample", [False, True])
 def test_noise_and_order_are_the_same_for_all_variants_unless_resampled(make: Make, resample: bool) -> None:
     found = draw_variants(make(), noise={"weak": 3}, resample=resample)
@@ -67,16 +52,6 @@ def test_a_value_with_signs_in_it_is_quoted_in_the_answer(make: Make) -> None:
     assert covered_match("It was AT&T (old).", [variant.answer]) == 1
 
 
-def test_a_value_that_stands_in_no_right_document_need_not_be_seen(make: Make) -> None:
-    assert draw_variants(make(golden_doc=["X1 built it."]))[0].used == ("Ann1",)
-
-
-def test_every_place_is_as_likely_for_a_right_document(make: Make) -> None:
-    records = (make(id=f"filter-{n}", golden_doc=["X1 built it."]) for n in range(400))
-    places = Counter(draw_variants(record, 1, {"weak": 3})[0].golden[0] for record in records)
-    assert all(70 <= places[place] <= 130 for place in range(4))
-
-
 @given(
     st.integers(1, 8), st.dictionaries(st.sampled_from(["weak", "moderate", "hard"]), st.integers(0, 12)), st.integers()
 )
@@ -91,14 +66,3 @@ def test_right_documents_and_noise_are_all_that_is_shown(
         assert variant.noise == {
             level: min(noise.get(level, 0), there) for level, there in (("weak", 9), ("moderate", 5), ("hard", 1))
         }
-
-
-def test_a_document_that_stands_twice_is_one(make: Make) -> None:
-    record = make(
-        noise_doc_level1=["a", "a", "X1 built the mill."], noise_doc_level2=["a", "b"], noise_doc_level3=["b"]
-    )
-    assert draw_variants(record, 1, {"weak": 9, "moderate": 9, "hard": 9})[0].noise == {
-        "weak": 1,
-        "moderate": 1,
-        "hard": 0,
-    }

@@ -72,12 +72,17 @@ async def calls_of(environment: Environment, programs: Iterable[str]) -> list[Ca
 def known_calls(
     environment: Environment, records: Mapping[str, Sequence[Mapping[str, Any]]], calls: Sequence[Call]
 ) -> Iterator[Call]:
-    """Calls that should find something, by records, by other calls with the same parameters, and by schemas."""
-    rows = [_row(kind, record) for kind, some in records.items() for record in some[:3]]
-    rows += [*(arguments for _, arguments in calls), {}]
+    """Calls that should find something, by records, by other calls with the same parameters, and by schemas.
+
+    Parameters are named after the fields of records: the `id` of a dish is a `dish_id`, its `name` a `dish`.
+    """
+    rows: list[Mapping[str, Any]] = [*(arguments for _, arguments in calls), {}]
+    for kind, some in records.items():
+        names = {"title": kind, "name": kind, "id": f"{kind}_id"}
+        rows[:0] = [{**one, **{name: one[key] for key, name in names.items() if key in one}} for one in some[:3]]
     for name, spec in environment.specs().items():
         schema = spec.json_schema()["properties"]
-        named = {p.name: values[0] for p in spec.parameters if (values := _named(schema[p.name])) and p.required}
+        named = {p.name: values[0] for p in spec.parameters if p.required and (values := _named(schema[p.name]))}
         for row in rows:
             arguments = {**named, **{p.name: row[p.name] for p in spec.parameters if p.name in row}}
             if all(p.name in arguments for p in spec.parameters if p.required):
@@ -108,16 +113,10 @@ def chosen(calls: Iterable[Call], most: int) -> list[Call]:
     return list(found.values())
 
 
-def _row(kind: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's fields as parameters are named after them: the `id` of a dish is a `dish_id`, its name a `dish`."""
-    names = {"title": kind, "name": kind, "id": f"{kind}_id"}
-    return {**record, **{name: record[field] for field, name in names.items() if field in record}}
-
-
 def _named(schema: Mapping[str, Any]) -> list[Any]:
     """Values that a schema names: those of an enum, examples, a default."""
     found = [*schema.get("enum", ()), *schema.get("examples", ())]
-    found += [schema[key] for key in ("const", "example", "default") if schema.get(key) is not None]
+    found += [schema[key] for key in ("const", "default") if schema.get(key) is not None]
     return [*found, *(value for inner in schema.get("anyOf", ()) for value in _named(inner))]
 
 
