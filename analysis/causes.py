@@ -115,7 +115,7 @@ STEP_ERRORS: dict[str, str] = {
     "invented": "invented",
     "unparsed": "unparsed",
 }
-"""The cause that a step's error stands for."""
+"""The cause of a step's error."""
 
 EXCEPTIONS: dict[str, str] = {
     "NameError": "program_name",
@@ -126,7 +126,7 @@ EXCEPTIONS: dict[str, str] = {
     "IndexError": "program_lookup",
     "AttributeError": "program_attribute",
 }
-"""The cause that an exception of a program stands for."""
+"""The cause of a program's exception."""
 
 _ALIASES: dict[str, dict[str, str]] = {
     "gave_up": {"give_up": "gave_up", "tool_call": "unparsed", "no_program": "no_gold", "no_evidence": "no_gold"},
@@ -241,7 +241,7 @@ def why(episode: Episode, response: Response, made: ActionCounts | None = None) 
 
 
 def named(outcome: Outcome) -> str:
-    """The cause that an outcome's own word stands for."""
+    """The cause of an outcome's own word."""
     alias = _ALIASES.get(outcome.kind, {}).get(outcome.cause)
     cause = alias or f"{_PREFIXES.get(outcome.kind, '')}{outcome.cause}"
     return cause if cause in CAUSES else GENERAL[outcome.kind]

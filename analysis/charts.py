@@ -1,7 +1,7 @@
 """Charts as data: one specification that `figures` draws for print and `plotly_figures` for the page.
 
-A chart is made from the tidy frames of the views. A colour stands for an LLM and a symbol for a workflow, on the page
-and in print (`palette`).
+A chart is made from the tidy frames of the views. A colour is that of an LLM and a symbol that of a workflow, on the
+page and in print (`palette`).
 """
 
 from __future__ import annotations
@@ -182,8 +182,8 @@ def _radars(
     table = _wide(values, "system", "axis").reindex(columns=list(axes))
     top = next(top for top in TOPS if table.max().max() <= top + 1e-9 or top == 1.0)
     note = f"All radars have one scale: 0 to {100 * top:.0f} percent."
-    shown = overall[overall["system"].isin(table.index)]
-    for workflow, own in shown.groupby("workflow", observed=True, sort=False):
+    drawn = overall[overall["system"].isin(table.index)]
+    for workflow, own in drawn.groupby("workflow", observed=True, sort=False):
         title = clipped(str(workflow))
         lines = [
             Series(
@@ -195,7 +195,7 @@ def _radars(
             for row in rows_of(own)
         ]
         chart = Chart("radar", f"radar-{workflow}", title, lines, list(axes.values()), group="radar", note=note)
-        yield replace(chart, top=top, legend=style.llm_legend(shown["llm"].tolist()))
+        yield replace(chart, top=top, legend=style.llm_legend(drawn["llm"].tolist()))
 
 
 def _columns(name: str, rows: pandas.DataFrame, places: Iterable[str], nth: int, by: str = "axis") -> Series:

@@ -74,7 +74,7 @@ def score_matrix(
     questions = frame.groupby(["task", "question_id"], observed=True, sort=False)
     of_row = questions.ngroup().to_numpy(np.int64)
     first = frame.loc[~frame.duplicated(["task", "question_id"])]
-    if cluster == "template":  # a question without a template stands for its document
+    if cluster == "template":  # a question without a template counts as its document
         label = (
             first["template"].astype(object).where(first["template"].fillna("") != "", first["cluster"].astype(object))
         )

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.compare import pairs
+from r_eval.analysis.compare import mirrored, pairs
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import IDENTITY, Results, once, records, tidy
 from r_eval.analysis.scores import ALL, averages
@@ -119,7 +119,7 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     for row in rows:
         row["reason"] = _unfit(row, limits)
         row |= {"fits": not row["reason"], "choice": False}
-    tests = {(row["condition"], row["system_a"], row["system_b"]): row for row in records(pairs(results))}
+    tests = {(row["condition"], row["system_a"], row["system_b"]): row for row in records(mirrored(pairs(results)))}
 
     def order(row: Mapping[str, Any]) -> tuple[float, ...]:  # what is not known comes last
         return -round(row["quality"], 12), *(row[name] if row[name] == row[name] else math.inf for name in UNITS)
@@ -131,9 +131,7 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
         best, *rest = sorted(fitting, key=order)
         best |= {"choice": True, "reason": "the best that fits"}
         for row in rest:
-            pair = best["system"], row["system"]
-            test = tests.get((condition, *pair)) or tests.get((condition, *pair[::-1]))
-            row["reason"] = _behind(row, best, test)
+            row["reason"] = _behind(row, best, tests.get((condition, best["system"], row["system"])))
     chosen = tidy(rows, CHOICE)
     chosen.attrs["notes"] = frame.attrs["notes"]
     return chosen

@@ -135,12 +135,12 @@ def _race(rule: Rule, low: Floats, high: Floats, sizes: NDArray[Any], looks: Seq
             return
         pairs, after = np.ix_(going, going), int(np.minimum(sizes, end).sum())
         while start < end:
-            taken = slice(start, min(end, start + BLOCK))
-            gain, total = _bets(low[going, :, taken], high[going, :, taken], known[pairs], sizes, start, margins)
+            block = slice(start, min(end, start + BLOCK))
+            gain, total = _bets(low[going, :, block], high[going, :, block], known[pairs], sizes, start, margins)
             every_stake: tuple[Any, ...] = (slice(None), *pairs)
             capital[every_stake] += gain
             known[pairs] = total
-            start = taken.stop
+            start = block.stop
         wealth = np.logaddexp.reduce(capital, axis=3) - math.log(len(STAKES))
         certain = wealth >= level
         leads = _mean_leads(low, sizes, end)

@@ -80,7 +80,7 @@ def roles(manifest: Mapping[str, Any]) -> dict[str, SystemRole]:
 
 
 def domain_of(task: str) -> str:
-    """The domain that a task's name says: what stands before the slash."""
+    """The domain in a task's name: what is before the slash."""
     return task.partition("/")[0]
 
 

@@ -56,7 +56,7 @@ def write_leaderboard(
 
     Args:
         out: The board's folder; a board there is replaced, but for its approved submissions.
-        seasons: Question files with their season beside them, from which the runs' questions are.
+        seasons: Question files with their season next to them, from which the runs' questions are.
         submissions: Answers of systems that R-Eval did not run, by the ids of these question files.
 
     Returns:
@@ -82,21 +82,21 @@ def approve(out: Path, submission: Path, name: str) -> tuple[Path, pandas.DataFr
     """Add the answers of a system that R-Eval did not run to a board, and write the board anew.
 
     Args:
-        name: Who approved them; it is printed beside the system.
+        name: Who approved them; it is printed next to the system.
 
     Raises:
         UserError: There is no board, the file is no submission, or the board has one of that name.
     """
     board = read_board(out)
     read_results(submission)
-    kept = f"{file_name(submission.stem)}.json"
-    if kept in board.approved:
-        raise UserError(f"{out}: the board has a submission {kept!r}; rename the file")
-    write_whole(out / "submissions" / kept, submission.read_text(encoding="utf-8-sig"))
+    name_in_board = f"{file_name(submission.stem)}.json"
+    if name_in_board in board.approved:
+        raise UserError(f"{out}: the board has a submission {name_in_board!r}; rename the file")
+    write_whole(out / "submissions" / name_in_board, submission.read_text(encoding="utf-8-sig"))
     try:
-        return _write(board.model_copy(update={"approved": {**board.approved, kept: name}}), out)
+        return _write(board.model_copy(update={"approved": {**board.approved, name_in_board: name}}), out)
     except UserError:
-        (out / "submissions" / kept).unlink()
+        (out / "submissions" / name_in_board).unlink()
         raise
 
 

@@ -23,7 +23,7 @@ GREY = "#8a949e"
 LLM_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b6529a", "#b07900", "#3d9fd6", "#6b6b6b", "#7a5195")
 TYPE_COLOURS = {"EM": "#0b4f8a", "AM": "#79b4e2", "GE": "#f2cf5b", "RE": "#e58a2b", "ME": "#a9afb5", "TE": "#8c2d04"}
 CAUSE_COLOURS = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677", "#882255")
-"""Tol's muted palette, for causes: no colour of it stands for a response type or an LLM."""
+"""Tol's muted palette, for causes: none of its colours is that of a response type or an LLM."""
 _DARK_LLMS = ("#56b4e9", "#f58545", "#2fc79a", "#dd8fc4", "#eab541", "#9ad4f5", "#b5b5b5", "#b79bd6")
 DARK = {
     **dict(zip(LLM_COLOURS, _DARK_LLMS, strict=True)),
@@ -85,7 +85,7 @@ def clipped(name: str, longest: int = LONGEST) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names without what stands before the last "/", where that leaves them different."""
+    """Names without what is before the last "/", where that leaves them different."""
     short = [name.rpartition("/")[2] or name for name in names]
     count = Counter(short)
     return [name if count[cut] > 1 else cut for name, cut in zip(names, short, strict=True)]

@@ -1,7 +1,7 @@
 """Published results: a folder with a `scores.csv` or a `components.csv` and no episodes, accepted wherever a run is.
 
 `scores.csv` has the columns `workflow, llm, task, score` (percent), `episodes` where known. A task is a name or a
-paper's id such as 1-1; an id stands for the task of that id, with its domain and level. `components.csv` has `table,
+paper's id such as 1-1; an id is that of a task, with its domain and level. `components.csv` has `table,
 component, setting, task, metric, value`: a mean a line, in percent (`length` in characters), with the table where it is
 printed; `sweeps` has the results of runs. A folder with nothing else has no systems.
 """
@@ -66,7 +66,7 @@ def is_published(folder: Path) -> bool:
 
 
 def read_published(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
-    """What stands for the manifest, the cells and the tasks of a folder's scores.csv, as `results` takes them.
+    """The manifest, the cells and the tasks of a folder's scores.csv, as `results` takes them.
 
     Raises:
         UserError: The file is not there, lacks a column, or has a line that cannot be read.
@@ -99,9 +99,8 @@ def read_published(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], 
 
 def _task(name: str) -> dict[str, Any]:
     """A task by its name or by a paper's id."""
-    by_name = {own: id_ for id_, own in PAPER_TASKS.items()}
-    id_ = name if name in PAPER_TASKS else by_name.get(name, "")
     own = PAPER_TASKS.get(name, name)
+    id_ = next((id_ for id_, task in PAPER_TASKS.items() if task == own), "")
     level = LEVEL_OF[id_[0]] if id_ else ""
     return {"name": own, "title": "", "id": id_, "domain": domain_of(own), "level": level, "metric": ""}
 
@@ -161,19 +160,14 @@ def ordered(values: Sequence[str]) -> tuple[tuple[str, ...], bool]:
     >>> ordered(["128", "8", "64"]), ordered(["0", "70%", "10%"]), ordered(["dense", "bm25"])
     ((('8', '64', '128'), True), (('0', '10%', '70%'), True), (('dense', 'bm25'), False))
     """
-    numbers = [_number(value) for value in values]
-    signs = {value.strip().endswith("%") for value, number in zip(values, numbers, strict=True) if number}
-    if not values or len(signs) > 1 or None in numbers:
-        return tuple(values), False
-    return tuple(value for _, value in sorted(zip(numbers, values, strict=True), key=lambda pair: pair[0] or 0.0)), True
-
-
-def _number(text: str) -> float | None:
     try:
-        number = float(text.strip().removesuffix("%"))
+        numbers = {value: float(value.strip().removesuffix("%")) for value in values}
     except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+        return tuple(values), False
+    signs = {value.strip().endswith("%") for value, number in numbers.items() if number}
+    if len(signs) > 1 or not values or not all(map(math.isfinite, numbers.values())):
+        return tuple(values), False
+    return tuple(sorted(values, key=numbers.__getitem__)), True
 
 
 def table_lines(path: Path, columns: Sequence[str], further: Sequence[str] = ()) -> list[tuple[int, dict[str, str]]]:
@@ -186,25 +180,20 @@ def table_lines(path: Path, columns: Sequence[str], further: Sequence[str] = ())
     Raises:
         UserError: The file cannot be read, lacks a column, or a line lacks a value.
     """
+    wanted, needed = (*columns, *further), ", ".join(columns)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            lines = [(reader.line_num, line) for line in reader]
-            there = reader.fieldnames or ()
+            found = [(reader.line_num, {name: (line.get(name) or "").strip() for name in wanted}) for line in reader]
+            absent = [name for name in columns if name not in (reader.fieldnames or ())]
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read as CSV in UTF-8: {error}") from None
-    needed = ", ".join(columns)
-    absent = [column for column in columns if column not in there]
     if absent:
         raise UserError(f"{path}: lacks the column {absent[0]!r}; needed are {needed}")
-    found = [
-        (number, {column: (line.get(column) or "").strip() for column in (*columns, *further)})
-        for number, line in lines
-    ]
     for number, line in found:
-        if any(not line[column] for column in columns):
+        if not all(line[name] for name in columns):
             raise UserError(f"{path}:{number}: a value is missing; needed are {needed}")
     return found
 

@@ -45,7 +45,7 @@ class Seasons:
         self._known: list[Known] = []
         for path in files:
             if (season := read_season(path)) is None:
-                raise UserError(f"{path} has no season beside it: name question files that r-eval generate wrote")
+                raise UserError(f"{path} has no season next to it: name question files that r-eval generate wrote")
             self._known.append(Known(Version(season.version), season.count, read_questions(path)))
 
     def of(self, run: RunFolder, task: str) -> Known:

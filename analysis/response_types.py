@@ -237,7 +237,7 @@ def _holds_tree(tree: expressions.Expression, observed: Observed) -> bool | None
     if isinstance(tree, expressions.Literal):
         return observed.holds_gold(tree.text)
     found = [_holds_tree(part, observed) for part in tree.parts]
-    decisive = isinstance(tree, expressions.Or)  # one true part decides an "or", one false part an "and"
+    decisive = tree.sign == "|"  # one true part decides an "or", one false part an "and"
     return decisive if decisive in found else None if None in found else not decisive
 
 

@@ -240,5 +240,5 @@ def _cell_frame(
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:
     frame = tidy(tasks, dict.fromkeys(TASKS, TEXT))
-    short = frame["name"].str.rpartition("/")[2]
-    return frame.assign(short=short.mask(short.duplicated(keep=False), frame["name"]).astype(TEXT))
+    short = frame["name"].str.replace(r"^.*/", "", regex=True)
+    return frame.assign(short=short.mask(short.duplicated(keep=False), frame["name"]))

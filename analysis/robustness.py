@@ -26,7 +26,6 @@ RIGHT = ("EM", "AM")
 """Response types whose answer matches."""
 
 _PLACE = {**dict.fromkeys((*IDENTITY, "task"), TEXT)}
-_KEYS = ["condition", "system", "task"]
 
 
 @once
@@ -82,12 +81,9 @@ def faithful(results: Results) -> pandas.DataFrame:
     shares = [f"{kind}_share" for kind in VERDICTS]
     sums = ["answers", "incomplete", *VERDICTS]
     types = {**_PLACE, **dict.fromkeys(sums, WHOLE), **dict.fromkeys(ends(*shares), NUMBER)}
-    rows = tidy(list(_verdicts(results)), dict.fromkeys((*_KEYS, "question_id", "verdict"), TEXT))
-    for name in _KEYS:
-        rows[name] = rows[name].astype(results.cells[name].dtype)
-    keys = [*_KEYS, "question_id"]
-    known = results.episodes[[*IDENTITY, "task", "question_id", "cluster"]].drop_duplicates(keys)
-    rows = rows.merge(known.astype({"question_id": TEXT}), on=keys)
+    rows = tidy(list(_verdicts(results)), {"episode_id": TEXT, "system": TEXT, "verdict": TEXT})
+    episodes = results.episodes[[*IDENTITY, "task", "question_id", "cluster", "episode_id"]]
+    rows = episodes.merge(rows.astype({"system": results.cells["system"].dtype}), on=["system", "episode_id"])
     rows["answers"] = rows["verdict"].notna().astype("int64")
     rows["incomplete"] = 1 - rows["answers"]
     for kind in VERDICTS:
@@ -112,15 +108,12 @@ def _verdicts(results: Results) -> Iterator[dict[str, Any]]:
     """A row per episode whose gold is another than that of its question."""
     for run, suffix in zip(results.runs, results.suffixes, strict=True):
         golds: dict[str, dict[str, list[str]]] = {}
-        for cell in run.cells():
-            if cell.condition == CLEAN:
-                continue
+        for cell in (cell for cell in run.cells() if cell.condition != CLEAN):
             if cell.task not in golds:
                 golds[cell.task] = {question.id: question.answers for question in run.questions(cell.task)}
-            place = {"condition": cell.condition, "system": cell.system + suffix, "task": cell.task}
             for one in run.cell_episodes(cell):
                 old = golds[cell.task].get(one.question_id, one.golds)
                 if old != one.golds:
                     stopped = one.outcome.kind in INFRASTRUCTURE_FAILURES
                     found = None if stopped else verdict(one.answer, one.golds, old)
-                    yield {**place, "question_id": one.question_id, "verdict": found}
+                    yield {"episode_id": one.episode_id, "system": cell.system + suffix, "verdict": found}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.compare import pairs
+from r_eval.analysis.compare import mirrored, pairs
 from r_eval.analysis.results import Results, ranked, records
 from r_eval.analysis.scores import ALL, averages, scores
 from r_eval.analysis.sweeps import advice
@@ -73,11 +73,9 @@ def leaders(results: Results, condition: str) -> list[str]:
 
 def _lead(results: Results, first: Mapping[str, Any], rest: Sequence[Mapping[str, Any]]) -> str:
     """Whether a lead is significant; p is adjusted for all pairs."""
-    frame = pairs(results)
-    tests = {}
-    for row in records(frame[frame["condition"] == first["condition"]]):
-        if first["system"] in (row["system_a"], row["system_b"]):
-            tests[row["system_b"] if row["system_a"] == first["system"] else row["system_a"]] = row
+    frame = mirrored(pairs(results))
+    own = frame[(frame["condition"] == first["condition"]) & (frame["system_a"] == first["system"])]
+    tests = {row["system_b"]: row for row in records(own)}
     second = rest[0]
     if any(row["system"] not in tests for row in rest):
         return f", ahead of {second['system']} ({_percent(second)}); published means have no significance"

@@ -191,9 +191,8 @@ def scores_table(results: Results) -> pandas.DataFrame:
         **{name: base[f"score_{name}"] for name in ("low", "high", "worst", "best")},
         **{f"episodes_{task}": episodes[task] for task in tasks},
     }
-    found = pandas.DataFrame(columns, index=base.index)
-    shares = found.select_dtypes(NUMBER).columns
-    found[shares] = (100 * found[shares]).round(2)
+    percent = {name: (100 * own).round(2) if own.dtype == NUMBER else own for name, own in columns.items()}
+    found = pandas.DataFrame(percent, index=base.index)
     named = base.reset_index()[["system", "workflow", "llm"]]
     return pandas.concat([named, found.reset_index(drop=True), base.reset_index()[["condition", "role"]]], axis=1)
 

@@ -1,8 +1,8 @@
 """Scores: what each episode's answer is worth and which type of response it is, kept next to the episodes.
 
 A line of `scores/<system>/<condition>/<task>.jsonl` belongs to the episode with the same `episode_id`. Scoring reads
-episodes and writes scores, so it can be repeated at any time with another metric, taxonomy or threshold; the last one
-asked for is what is kept. Scores are current (`is_current`) as long as the scorer, the task's metric and the bytes of
+episodes and writes scores, so it can be repeated at any time with another metric, taxonomy or threshold; the last
+scores replace earlier ones. Scores are current (`is_current`) as long as the scorer, the task's metric and the bytes of
 the episodes' file are those that the records name; times of files say nothing.
 
 An infrastructure failure (`tool_failure`, `llm_failure`, `cancelled`) has no score (null), and leaves the cell
@@ -169,7 +169,7 @@ class Scorer:
     Under the published taxonomy the response type rests on `token_f1_published`, whatever the task's metric is.
 
     Attributes:
-        metric: The task's own; `metrics` are computed besides.
+        metric: The task's own; `metrics` are further ones.
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         relevant: The relevant documents of the questions; None for baselines and references, which make no search of
             their own: their retrieval is not scored.
@@ -261,7 +261,7 @@ def score_run(
     """Score every recorded episode of a run and keep the scores in its folder, a cell at a time.
 
     Args:
-        metrics: More metrics to compute beside each task's own.
+        metrics: Further metrics, next to each task's own.
         taxonomy: "strict", "paper" or "published"; see `response_types`.
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         cells: Which ones; None takes all.
@@ -286,10 +286,10 @@ def score_run(
         relevant = {question.id: ids for question in questions if (ids := text_ids(question))}
         documents = {question.id: question.context for question in questions if question.context}
         for cell in of_task:
-            episodes, kept = cell.path(run.episodes_root), cell.path(run.scores_root)
+            episodes, scores = cell.path(run.episodes_root), cell.path(run.scores_root)
             if not episodes.exists():
-                refuse_links(kept)
-                kept.unlink(missing_ok=True)
+                refuse_links(scores)
+                scores.unlink(missing_ok=True)
                 continue
             known = relevant if role[cell.system] == "system" else None
             hash_ = hash_file(episodes)  # before they are read: of a run that goes on, more is read, and scored again
@@ -316,18 +316,22 @@ def ensure_scored(run: RunFolder) -> None:
     """
     there = [cell for cell in run.cells() if cell.path(run.episodes_root).exists()]
     if stale := [cell for cell in there if not is_current(run, cell)]:
-        kept = next(filter(None, (_kept(cell.path(run.scores_root)) for cell in there)), None)
-        settings = (registry.filter_trusted(kept.metrics), kept.taxonomy, kept.threshold) if kept else ()
-        score_run(run, *settings, cells=stale)
+        first = next(filter(None, (_stored(cell.path(run.scores_root)) for cell in there)), None)
+        metrics = registry.filter_trusted(first.metrics) if first else []
+        score_run(run, metrics, first.taxonomy if first else "strict", first.threshold if first else None, stale)
 
 
 def is_current(run: RunFolder, cell: Cell) -> bool:
     """Whether the kept scores of a cell are what scoring it again would give."""
-    kept = _kept(cell.path(run.scores_root))
-    if kept is None or kept.scorer_version != VERSION or kept.episodes_hash != hash_file(cell.path(run.episodes_root)):
+    first = _stored(cell.path(run.scores_root))
+    if (
+        first is None
+        or first.scorer_version != VERSION
+        or first.episodes_hash != hash_file(cell.path(run.episodes_root))
+    ):
         return False
     try:
-        return registry.get_trusted(kept.metric).version == kept.metric_version
+        return registry.get_trusted(first.metric).version == first.metric_version
     except UserError:  # a plug-in that is not here: its scores are shown as they are
         return True
 
@@ -338,11 +342,14 @@ def hash_file(path: Path) -> str:
     Raises:
         UserError: It cannot be read.
     """
+    digest = hashlib.blake2b(digest_size=8)
     with open_regular(path) as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
-def _kept(path: Path) -> ScoreRecord | None:
+def _stored(path: Path) -> ScoreRecord | None:
     """The first record of a file of scores; None where there is none, and where any line is damaged or foreign."""
     if not path.exists():
         return None

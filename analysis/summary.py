@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from r_eval.analysis.results import Results
 
 FITTING = 6
-"""Tasks that stand side by side in a table of the terminal."""
+"""Tasks side by side in a table of the terminal."""
 COUNTS = ("rank", "episodes", "incomplete")
 
 
@@ -87,7 +87,7 @@ def _scores(
 
     Args:
         columns: Headings by task or group.
-        counts: Columns of `order` beside them; `incomplete` only where there is any.
+        counts: Further columns of `order`; `incomplete` only where there is any.
     """
     from rich.text import Text
 

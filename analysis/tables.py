@@ -48,8 +48,8 @@ def write(frame: pandas.DataFrame, folder: Path, name: str, title: str = "", not
     Returns:
         The paths, CSV first.
     """
-    title, shown = title or name, readable(frame)
-    texts = {"csv": csv(frame), "md": markdown(shown, title, notes), "tex": latex(shown, title, notes)}
+    title, cells = title or name, readable(frame)
+    texts = {"csv": csv(frame), "md": markdown(cells, title, notes), "tex": latex(cells, title, notes)}
     for ending, text_ in texts.items():
         write_whole(folder / f"{name}.{ending}", text_)
     return [folder / f"{name}.{ending}" for ending in texts]
@@ -183,11 +183,11 @@ def _no_formula(value: Any) -> Any:
     return f"'{text_}" if formula else text_
 
 
-def markdown(shown: pandas.DataFrame, title: str, notes: Sequence[str] = ()) -> str:
-    """A heading, a table and its notes; `shown` is a frame of texts (`readable`)."""
-    numeric = shown.attrs.get("numeric", ())
-    rows = [[_md(heading(name)) for name in shown], ["---:" if name in numeric else "---" for name in shown]]
-    rows += [[_md(cell) for cell in row] for row in shown.itertuples(index=False)]
+def markdown(cells: pandas.DataFrame, title: str, notes: Sequence[str] = ()) -> str:
+    """A heading, a table and its notes; `cells` is a frame of texts (`readable`)."""
+    numeric = cells.attrs.get("numeric", ())
+    rows = [[_md(heading(name)) for name in cells], ["---:" if name in numeric else "---" for name in cells]]
+    rows += [[_md(cell) for cell in row] for row in cells.itertuples(index=False)]
     lines = [f"## {_md(title)}", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
     return "\n".join([*lines, *(f"- {_md(note)}" for note in notes), ""]).rstrip("\n") + "\n"
 
@@ -199,11 +199,11 @@ def _md(text_: str) -> str:
     return re.sub(r"^([+-])(?=\s|$)", r"\\\1", escaped)
 
 
-def latex(shown: pandas.DataFrame, title: str, notes: Sequence[str] = ()) -> str:
+def latex(cells: pandas.DataFrame, title: str, notes: Sequence[str] = ()) -> str:
     r"""A fragment for `\input`: a table that may go over several pages, and its notes."""
-    numeric = shown.attrs.get("numeric", ())
-    columns = "".join("r" if name in numeric else "l" for name in shown)
-    texts = shown.map(tex).rename(columns=lambda name: tex(heading(name)))
+    numeric = cells.attrs.get("numeric", ())
+    columns = "".join("r" if name in numeric else "l" for name in cells)
+    texts = cells.map(tex).rename(columns=lambda name: tex(heading(name)))
     made = texts.to_latex(index=False, escape=False, longtable=True, caption=tex(title), column_format=columns)
     return TEX_HEAD + made + "".join(f"\\par {tex(note)}\n" for note in notes)
 
@@ -222,13 +222,13 @@ def text(frame: pandas.DataFrame, title: str = "", notes: Sequence[str] = ()) ->
     """The frame as a table for a rich console."""
     from rich.text import Text
 
-    shown, table = readable(frame), rich_table(title)
+    cells, table = readable(frame), rich_table(title)
     if notes:
         table.caption = Text("\n".join(map(visible, notes)), "dim")
-    for name in shown:
-        right = name in shown.attrs["numeric"]
+    for name in cells:
+        right = name in cells.attrs["numeric"]
         table.add_column(Text(heading(name)), justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for row in shown.itertuples(index=False):
+    for row in cells.itertuples(index=False):
         table.add_row(*map(Text, row))
     return table
 

@@ -8,8 +8,8 @@ more there than one of 816. Everywhere else an average over tasks gives each the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from r_eval.analysis.estimates import ALL_TASKS, by_task, ends, mean_by
 from r_eval.analysis.frame import NUMBER, TEXT, WHOLE
@@ -20,28 +20,6 @@ if TYPE_CHECKING:
     import pandas
 
 _PLACE = dict.fromkeys((*IDENTITY, "task"), TEXT)
-
-
-class SampleVariant(NamedTuple):
-    """Which variant of which sample a question is.
-
-    Attributes:
-        sample: The record's id.
-        variant: Its name within the sample.
-        part: The part of the task that the sample belongs to; "" where the task has none.
-    """
-
-    sample: str
-    variant: str
-    part: str = ""
-
-
-def variant_of(meta: Mapping[str, Any]) -> SampleVariant | None:
-    """What the meta of a question says of its variant; None where it says nothing."""
-    sample, name = meta.get("document"), meta.get("variant")
-    if not isinstance(sample, str) or not sample or name is None:
-        return None
-    return SampleVariant(sample, str(name), str(meta.get("subtask") or ""))
 
 
 def placeholder_scores(results: Results) -> pandas.DataFrame:
@@ -87,7 +65,7 @@ def stability(results: Results) -> pandas.DataFrame:
 def _samples(results: Results) -> pandas.DataFrame:
     """A row per system and sample: of its variants the mean and the sum (`total`) of the scores, the share that is
     right, how many have a score (`episodes`) and how many have none."""
-    variants = tidy(list(_variants(results)), dict.fromkeys(("task", "question_id", *SampleVariant._fields), TEXT))
+    variants = tidy(list(_variants(results)), dict.fromkeys(("task", "question_id", "sample", "part"), TEXT))
     variants["task"] = variants["task"].astype(results.cells["task"].dtype)
     episodes = results.episodes.astype({"question_id": TEXT})
     episodes["right"] = episodes["response_type"].isin(RIGHT).astype("float64").where(episodes["score"].notna())
@@ -102,8 +80,10 @@ def _samples(results: Results) -> pandas.DataFrame:
 
 
 def _variants(results: Results) -> Iterator[dict[str, str]]:
+    """The sample, and its part of the task, of each question that is a variant of one."""
     for run in results.runs:
         for entry in run.manifest()["tasks"]:
             for question in run.questions(entry["name"]):
-                if (found := variant_of(question.meta)) is not None:
-                    yield {"task": entry["name"], "question_id": question.id, **found._asdict()}
+                sample, part = question.meta.get("document"), str(question.meta.get("subtask") or "")
+                if isinstance(sample, str) and sample and question.meta.get("variant") is not None:
+                    yield {"task": entry["name"], "question_id": question.id, "sample": sample, "part": part}

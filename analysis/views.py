@@ -31,7 +31,7 @@ class View:
         name: Of its files.
         title: Heading.
         function: Makes the frame; `attrs["notes"]` of it are sentences that are shown under the table.
-        section: What it stands under on the page; "" where it is no table of the page. Charts can be made from it all
+        section: Its heading on the page; "" where it is no table of the page. Charts can be made from it all
             the same.
         note: What is counted, and how to read it.
         columns: Those that the page shows; all of them where none is named. Files have all.

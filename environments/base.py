@@ -45,12 +45,13 @@ OWN_TIMEOUT = 600.0
 """`Environment.timeout` of the environments that bound their calls themselves, or load a model with the first one."""
 threads = DaemonThreads("query-api")
 """Where whatever may block is carried out: query APIs that are not async, and the hooks of environments."""
+_loops: dict[type[Any], ForeignLoop] = {}
 
 
-@functools.cache
-def loop_of(kind: type[Environment]) -> ForeignLoop:
-    """The event loop of a class's async query APIs, its own, since one that is blocked holds up all calls in it."""
-    return ForeignLoop(f"async-query-api {kind.__name__}")
+def loop_of(environment: Environment) -> ForeignLoop:
+    """The event loop of an environment's async query APIs, shared by its class alone: a blocked one stops all calls."""
+    kind = type(environment)
+    return _loops.setdefault(kind, ForeignLoop(f"async-query-api {kind.__name__}"))
 
 
 class ToolError(Exception):
@@ -167,7 +168,7 @@ class Environment:
             value = method(**arguments)
         else:
             value = await threads.run(lambda: _plain(method(**arguments)))
-        return await loop_of(type(self)).run(_awaited(value)) if inspect.isawaitable(value) else value
+        return await loop_of(self).run(_awaited(value)) if inspect.isawaitable(value) else value
 
     @property
     def description(self) -> str:

@@ -63,7 +63,7 @@ def open_to_write(path: Path, flags: int) -> int:
     """A descriptor of a file that is written to, which is made if it is not there, its folder as well.
 
     Args:
-        flags: Of `os.open`, beside those for the above.
+        flags: Of `os.open`, besides those for the above.
 
     Raises:
         UserError: It is a link or lies behind one, has a second name, or is no regular file.
@@ -128,7 +128,7 @@ def whole_lines(source: Path | IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers; of one that is too long only the beginning, and no torn last line.
 
     Args:
-        source: Its path, or the open file, which is read from where it stands.
+        source: Its path, or the open file, which is read from its position.
     """
     with open_regular(source) if isinstance(source, Path) else contextlib.nullcontext(source) as file:
         number = 0

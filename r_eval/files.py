@@ -26,12 +26,12 @@ def user_path(name: str | Path) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a name stands for a file; what cannot be a path at all, as a long text, does not."""
+    """Whether a name is a file's; what cannot be a path at all, as a long text, does not."""
     return os.path.isfile(path)  # noqa: PTH113  Path.is_file raises for names that are too long
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a name stands for a folder; what cannot be a path at all, as a long text, does not."""
+    """Whether a name is a folder's; what cannot be a path at all, as a long text, does not."""
     return os.path.isdir(path)  # noqa: PTH112  Path.is_dir raises for names that are too long
 
 
@@ -56,11 +56,11 @@ def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader
     """What a YAML document says: plain data, never an object of a class that it names.
 
     Args:
-        unique: Whether a key may not stand twice in a mapping; else the last counts, as in YAML itself.
+        unique: Whether a mapping must not repeat a key; else the last counts, as in YAML itself.
 
     Raises:
-        yaml.YAMLError: It is no YAML, or its aliases stand for themselves or for more than `MOST_VALUES` values.
-        ValueError, RecursionError: A value cannot be made, or stands too deep.
+        yaml.YAMLError: It is no YAML, or its aliases contain themselves or expand to more than `MOST_VALUES` values.
+        ValueError, RecursionError: A value cannot be made, or is nested too deep.
     """
     reader = loader(text)
     try:
@@ -74,7 +74,7 @@ def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader
 
 
 MOST_VALUES = 1_000_000
-"""As many values as the aliases of a file may stand for: a few lines could mean more than any memory holds."""
+"""Values that the aliases of a file may expand to: a few lines could mean more than any memory holds."""
 
 
 def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
@@ -92,7 +92,7 @@ def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
         pairs = node.value if isinstance(node, yaml.MappingNode) else [(one,) for one in node.value]
         known[id(node)] = 1 + sum(_count_values(part, known, unique) for pair in pairs for part in pair)
     if not 0 < known[id(node)] <= MOST_VALUES:
-        wrong = "stands for itself" if not known[id(node)] else f"stands for more than {MOST_VALUES:,} values"
+        wrong = "contains itself" if not known[id(node)] else f"expands to more than {MOST_VALUES:,} values"
         raise yaml.constructor.ConstructorError(None, None, f"what is here {wrong}", node.start_mark)
     return known[id(node)]
 

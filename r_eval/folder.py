@@ -68,7 +68,7 @@ class Cell(NamedTuple):
 
 
 def file_name(name: str) -> str:
-    """A name as it stands in a path: no separator, no way up, nothing that a file system refuses."""
+    """A name as part of a path: no separator, no way up, nothing that a file system refuses."""
     safe = "".join(c if c.isalnum() or c in "-_.+=@," else "_" for c in name.replace("/", "__"))
     safe = safe.lstrip(".") or "_"
     if len(safe.encode("utf-8")) <= LONGEST_NAME:

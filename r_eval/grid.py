@@ -1,6 +1,6 @@
 """The grid: workflows x LLMs x tasks x conditions, as a YAML file or as a Python object.
 
-A `Grid` is only what was asked for, checked for form. What its names stand for is found when it is resolved
+A `Grid` is the request, checked for form. Its names are looked up when it is resolved
 (`r_eval.runner.plan`). Errors name the file, the line and the key.
 """
 
@@ -62,7 +62,7 @@ class Section(BaseModel):
 
 
 class Entry(BaseModel):
-    """A named part with settings of its own, which are checked by what the name stands for."""
+    """A named part with settings of its own, which its class checks."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -244,7 +244,7 @@ class LimitsEntry(Section):
 
 
 class Exclude(Section):
-    """Cells to leave out: those that match all patterns; `*` stands for any text.
+    """Cells to leave out: those that match all patterns; `*` matches any text.
 
     Attributes:
         workflow, llm, task, condition: Patterns of names.
@@ -306,7 +306,7 @@ class Grid(Section):
             raise UserError(complaint(error)) from None
 
     def __eq__(self, other: object) -> bool:
-        """Whether two grids say the same, wherever they stand."""
+        """Whether two grids say the same, in whatever folder."""
         return isinstance(other, Grid) and self.model_dump() == other.model_dump()
 
     __hash__ = None  # type: ignore[assignment]

@@ -81,8 +81,8 @@ class DaemonThreads:
         self._name, self._numbers = name, itertools.count(1)
         self._idle: queue.LifoQueue[queue.SimpleQueue[Job]] = queue.LifoQueue()
 
-    async def run(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """What a function returns, or the exception that it raises; whoever is cancelled does not wait for it.
+    async def run(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
+        """What a function returns, or the exception that it raises; a cancelled caller does not wait for it.
 
         Raises:
             ForeignExit: It raised what is no `Exception`.
@@ -96,7 +96,7 @@ class DaemonThreads:
             jobs = queue.SimpleQueue()
             name = f"{self._name}-{next(self._numbers)}"
             threading.Thread(target=self._work, args=(jobs,), name=name, daemon=True).start()
-        jobs.put((functools.partial(context.run, function, *arguments, **named), loop, done))
+        jobs.put((functools.partial(context.run, function, *arguments, **keywords), loop, done))
         return await done
 
     def _work(self, jobs: queue.SimpleQueue[Job]) -> None:

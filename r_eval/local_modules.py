@@ -1,7 +1,7 @@
 """Python files that a person names, and the modules beside them that they import.
 
 `import helper` in `./recipes.py` finds `helper.py` in the same folder, as in a script; the standard library and
-installed packages come first. A module's name stands for one file in a process.
+installed packages come first. Within a process, a module's name means one file.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def code_files(path: Path) -> list[Path]:
 
 
 _ELSEWHERE = frozenset({*sys.stdlib_module_names, "r_eval"})
-"""What no file beside another one stands for."""
+"""Names that are never those of files in the same folder."""
 
 
 def _imported(file: Path) -> Iterator[tuple[int, str]]:

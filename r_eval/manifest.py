@@ -201,5 +201,5 @@ class Manifest(ManifestPart):
         return self
 
     def text(self) -> str:
-        """As it stands in run.json."""
+        """The content of run.json."""
         return self.model_dump_json(indent=1) + "\n"

@@ -1,6 +1,6 @@
 """How anything that can be named in a grid is found: workflows, environments, LLM backends, tasks, metrics.
 
-A name is looked up the same way for what comes with R-Eval and for what a stranger adds:
+A name is looked up the same way for built-ins and for third-party plug-ins:
 
 - `module:Class`, or `./file.py:Class` (of an environment the file alone will do, see `environments.functions`);
 - a plain name, through the entry points of the group `r_eval.<kind>`. An entry point is either the object itself or a
@@ -28,7 +28,7 @@ from r_eval.local_modules import load_file
 
 
 def load(kind: str, name: str, base: type[Any]) -> type[Any]:
-    """The class that a name stands for.
+    """The class of a name.
 
     Args:
         kind: Group: "workflows", "environments", "llms".

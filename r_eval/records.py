@@ -63,7 +63,7 @@ class Question(Record):
         evidence: Texts that the observations must hold, all of them, for the question to count as supported.
         context: Documents that come with the question.
         entities: Values that a counterfactual condition may replace.
-        query: What a retriever is asked, where that is not the question as it stands.
+        query: The retriever's query, where it differs from the question.
         meta: Anything else that is known, such as the template it was made from; `text_ids` are the ids of the
             documents that a retriever should find.
     """

@@ -27,8 +27,7 @@ from typing import Any
 
 import yaml
 
-from r_eval.environments import opening
-from r_eval.environments.base import Environment
+from r_eval.environments.opening import open_environment as open_environment
 from r_eval.errors import UserError
 from r_eval.plugins import unknown
 from r_eval.records import Level, Question
@@ -158,12 +157,3 @@ def custom(name: str, questions: Sequence[Question], environment: str, demonstra
 
 
 SHORT = "Answer with a name, a number or a short phrase."
-
-
-def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> Environment:
-    """An environment by name, `module:Class`, file path or scheme; see `r_eval.environments.opening`.
-
-    Raises:
-        UserError: There is no such environment, a setting is wrong, or it cannot be opened.
-    """
-    return opening.open_environment(name, settings)

@@ -68,8 +68,8 @@ async def suggest(
         idle += 1
         examples = chance.sample(list(seed_templates), min(EXAMPLES, len(seed_templates)))
         ids = [template.id for template in [*seed_templates, *templates]]
-        taken = ", ".join(ids[-100:])
-        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), taken=taken, **values))
+        used_ids = ", ".join(ids[-100:])
+        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), used_ids=used_ids, **values))
         for draft in drafts(reply):
             template = _template(draft, ids)
             if template is None:

@@ -82,15 +82,6 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, line: str, complai
 # Whole replacements
 
 
-def test_a_replacement_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_whole(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "new \ud800")
-    assert path.read_text(encoding="utf-8") == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
 # Names
 
 

@@ -45,12 +45,8 @@ def test_an_episode_has_the_keys_of_the_design() -> None:
     ("model", "data"),
     [
         (Episode, {**EPISODE, "score": 1}),
-        (Episode, {**EPISODE, "outcome": {"kind": "finished", "why": ""}}),
-        (Episode, {**EPISODE, "usage": {"tokens": 1}}),
-        (Episode, {**EPISODE, "seconds": {"wall": 1}}),
         (Episode, {**EPISODE, "steps": [{"kind": "thought", "thought": ""}]}),
         (Question, {**QUESTION, "answer": "Nairobi"}),
-        (Question, {**QUESTION, "context": [{"title": "", "text": "", "url": ""}]}),
     ],
     ids=lambda value: ",".join(value) if isinstance(value, dict) else None,
 )

@@ -3,11 +3,11 @@
 A closed question has two answers, and sharing a word with one of them is no evidence of it: "true or false" is half of
 "false", and "there is no such page" holds a "no". So an answer is read clause by clause, quotations left out:
 
-- A clause takes a stand where it is nothing but a verdict ("Yes", "that is not true", "I would say no"), where it opens
+- A clause decides where it is nothing but a verdict ("Yes", "that is not true", "I would say no"), where it opens
   with one ("yes they were", but not "no information"), where the text ends with one, or where it says what the answer
   is. For true and false it is enough that the clause contains the word.
 - A negation before the verdict turns it round ("I don't think it is true"); "maybe", "whether" and the like void it.
-- An explicit conclusion ("so the answer is no") outweighs the rest, and of several the last counts. Otherwise stands
+- An explicit conclusion ("so the answer is no") outweighs the rest, and of several the last counts. Otherwise clauses
   that contradict each other decide nothing.
 - "true" also answers a question of yes or no; "yes" does not answer "true or false?".
 
@@ -84,12 +84,12 @@ def verdict(text: str, pair: frozenset[str]) -> str | None:
     >>> verdict("I don't think that this is true.", TRUE_FALSE), verdict("No information was found", YES_NO)
     ('false', None)
     """
-    stands = [(strength, value) for strength, value in _stands(_excerpt(text)) if value in pair]
-    if not stands and "yes" in pair:
+    found = [(strength, value) for strength, value in _decisions(_excerpt(text)) if value in pair]
+    if not found and "yes" in pair:
         translated = {"true": "yes", "false": "no"}
-        stands = [(strength, translated[value]) for strength, value in _stands(_excerpt(text)) if value in translated]
-    best = max((strength for strength, _ in stands), default=0)
-    values = [value for strength, value in stands if strength == best]
+        found = [(strength, translated[value]) for strength, value in _decisions(_excerpt(text)) if value in translated]
+    best = max((strength for strength, _ in found), default=0)
+    values = [value for strength, value in found if strength == best]
     return values[-1] if values and (best == 3 or len(set(values)) == 1) else None
 
 
@@ -121,8 +121,8 @@ def _excerpt(text: str) -> str:
     return bare if _WORD.search(bare) else text
 
 
-def _stands(text: str) -> Iterator[tuple[int, str]]:
-    """The stands that the clauses of a text take: 3 for a conclusion, 2 for a verdict in its place, 1 for a mention."""
+def _decisions(text: str) -> Iterator[tuple[int, str]]:
+    """What the clauses of a text decide: 3 for a conclusion, 2 for a verdict in its place, 1 for a mention."""
     starts = [0, *(match.start() if match[0].isalpha() else match.end() for match in _CLAUSE.finditer(text))]
     clauses = [text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
     clauses = [clause for clause in clauses if _WORD.search(clause)]

@@ -55,7 +55,7 @@ class Case(NamedTuple):
 
 
 class LLMMetric(Batched):
-    """A metric that asks an LLM, whose name stands behind "@"; what stands behind "#" chooses a `part` of it.
+    """A metric that asks an LLM, whose name follows "@"; what follows "#" chooses a `part` of it.
 
     A subclass scores one case. What it counts in `tally`, under the words for a person, is in the summary.
     """

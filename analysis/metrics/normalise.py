@@ -11,7 +11,7 @@ Decisions, each with its reason:
   "-5" is not "5"), and "+" or "#" that end a word ("C++" is not "C"). A fraction of zeros is dropped ("5.0" is "5").
   Decimal digits of every script are read as 0-9.
 - Numbers have one notation (`one_notation`): no separators between thousands ("1,234" is "1234"), a decimal point
-  ("3,5" is "3.5"). "1.234" may be either, and is left as it stands.
+  ("3,5" is "3.5"). "1.234" may be either, and is left as it is.
 - Deleted without a break, as the published code does: an apostrophe between letters ("O'Brien" is "OBrien")
   and the full stops of initials ("U.S." is "US").
 - a, an, the are dropped unless nothing would be left ("a" is "a", not "").

@@ -65,7 +65,7 @@ def token_f1_published(prediction: str, golds: Sequence[str]) -> float:
 
 
 def relaxed_f1(prediction: str, golds: Sequence[str]) -> float:
-    """F1 of the GPT-2 tokens that stand at the same place, the best over the golds.
+    """F1 of the GPT-2 tokens at the same place, the best over the golds.
 
     The paper is silent on the rest: NFKC is applied here, the stops at the end are dropped, two empty texts score 1.
 

@@ -91,7 +91,7 @@ class QuestEval(LLMMetric):
 
     name = "quest_eval"
     parts: Mapping[str, str] = {"": "combined"}
-    """By what stands behind "#", the field of `QuestScore`."""
+    """By what follows "#", the field of `QuestScore`."""
 
     def __init__(self, setup: str | None = None) -> None:
         """As of `LLMMetric`.

@@ -1,7 +1,7 @@
 """Metrics by name, and the scores of many answers at once.
 
 A name is a built-in one; or that of an entry point of the group `r_eval.metrics`; or `module:function` or
-`./file.py:function`. A module is imported when its metric is first asked for. Behind "@" stands what a built-in is set
+`./file.py:function`. A module is imported when its metric is first used. After "@" follows what a built-in is set
 up with: `rouge_l@ru`, `bert_score@FOLDER`, `judge@LLM`, `quest_eval@LLM`.
 """
 
@@ -152,7 +152,7 @@ _BUILT_IN = {
     "word_f1_published": _BuiltIn("published:word_f1_published", 1, "extra metrics"),
 }
 _HARMLESS = "ru"
-"""What may stand behind "@" of a metric without it naming code, a file or an LLM."""
+"""What may follow "@" without naming code, a file or an LLM."""
 _NAMED_BY_USER: set[str] = set()
 """What `get` was asked for: names that a person gave, in a grid, on the command line or in a call."""
 
@@ -184,8 +184,8 @@ def get_trusted(name: str) -> Metric:
     """
     if not is_trusted(name):
         raise UserError(
-            f"the run names the metric {name}, which stands for code, a file or an LLM of somebody's choice. If you "
-            f"know the run, name the metric yourself:  r-eval score RUN --metric '{name}'"
+            f"the run names the metric {name}, which stands for code, a file or an LLM of its author's choice. "
+            f"If you know the run, name the metric yourself:  r-eval score RUN --metric '{name}'"
         )
     return _get(name)
 

@@ -113,7 +113,7 @@ class Quantity(NamedTuple):
         place: Size of its last digit where it has decimals; 0 of a whole number.
         measure: What its unit measures; "" without a unit.
         size: Of the unit, in the base unit of its measure.
-        start, end: Where it stands, unit included.
+        start, end: Its place, unit included.
     """
 
     value: float

@@ -85,14 +85,16 @@ def write_tables_page(
     from r_eval.analysis import tables
     from r_eval.analysis.report.page import PageSection, ReportPage, table, write_page
 
-    shown = [(name, heading, note, frame) for name, heading, note, frame in found if len(frame)]
+    filled = [(name, heading, note, frame) for name, heading, note, frame in found if len(frame)]
     files = [
         path
-        for name, heading, note, frame in shown
+        for name, heading, note, frame in filled
         for path in tables.write(frame, out / "tables", name, heading, [note])
     ]
-    section = PageSection("", tables=[table(frame, name, heading, note) for name, heading, note, frame in shown])
-    conditions = list(dict.fromkeys(name for *_, frame in shown if "condition" in frame for name in frame["condition"]))
+    section = PageSection("", tables=[table(frame, name, heading, note) for name, heading, note, frame in filled])
+    conditions = list(
+        dict.fromkeys(name for *_, frame in filled if "condition" in frame for name in frame["condition"])
+    )
     written = {"tables": [path.name for path in files]}
     page = ReportPage(title, facts, head={"conditions": conditions}, tabs={"details": [section]}, files=written)
     return write_page(page, out)

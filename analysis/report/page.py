@@ -45,7 +45,7 @@ class PageSection:
     """A heading of a tab with its tables and charts.
 
     Attributes:
-        kind: "board", "questions" or "files": what the template and the script put there besides.
+        kind: "board", "questions" or "files": what else the template and the script put there.
     """
 
     title: str
@@ -111,7 +111,7 @@ def write_page(page: ReportPage, out: Path, warn: Callable[[str], None] | None =
 
 
 def _write_plotly(out: Path, warn: Callable[[str], None] | None) -> bool:
-    """Put plotly.js beside the page; False where it is not installed."""
+    """Put plotly.js next to the page; False where it is not installed."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
@@ -131,14 +131,14 @@ def table(
         columns: Those that are shown; all of them where none is named.
         file: Whether there are files of the name.
     """
-    shown = tables.readable(frame[[one for one in columns or frame.columns if one in frame]])
-    names = list(shown)
+    cells = tables.readable(frame[[one for one in columns or frame.columns if one in frame]])
+    names = list(cells)
     return {
         **{"name": name, "title": title, "note": note, "file": name if file else None},
         "notes": [visible(one) for one in frame.attrs.get("notes", ())],
-        "columns": [[tables.heading(one), one in shown.attrs["numeric"]] for one in names],
+        "columns": [[tables.heading(one), one in cells.attrs["numeric"]] for one in names],
         **{one: names.index(one) if one in names else -1 for one in ("system", "condition")},
-        "rows": [list(row) for row in shown.itertuples(index=False)],
+        "rows": [list(row) for row in cells.itertuples(index=False)],
     }
 
 
@@ -188,7 +188,7 @@ def _sections(
     views = [view for view in VIEWS if view.section and view.tab == tab and len(frames[view.name])]
     own = [one for one in charts if one.tab == tab and one.page]
     for title in dict.fromkeys([*(one.section for one in own), *(view.section for view in views)]):
-        shown = [
+        own_tables = [
             table(frames[view.name], view.name, view.title, view.note, view.columns, view.file)
             for view in views
             if view.section == title
@@ -203,20 +203,19 @@ def _sections(
             for one in own
             if one.section == title
         ]
-        yield PageSection(title, tables=shown, charts=drawn)
+        yield PageSection(title, tables=own_tables, charts=drawn)
 
 
 def _facts(results: Results) -> list[str]:
-    """What stands under the title."""
+    """The short facts under the title."""
     systems, recorded = results.cells["system"].nunique(), len(results.episodes)
     facts = [counted(systems, "system"), counted(len(results.tasks), "task")]
     facts.append(counted(recorded, "episode") if recorded else "published means, without episodes")
     times = [manifest.get("updated") or manifest.get("created") for manifest in results.manifests]
     try:
-        time = datetime.fromisoformat(times[-1] or "").astimezone(UTC)
+        return [*facts, f"{datetime.fromisoformat(times[-1] or '').astimezone(UTC):%d %B %Y, %H:%M} UTC"]
     except (ValueError, IndexError):
         return facts
-    return [*facts, f"{time.day} {time:%B %Y, %H:%M} UTC"]
 
 
 # ---- the score table and the three numbers

@@ -32,7 +32,7 @@ MATCH = 0.5
 FEW = 30
 """Below this many questions a mean says little."""
 PRIOR = 2.0
-"""Clusters that a variance of right-or-wrong scores counts for, beside the variance that was found."""
+"""Clusters that a variance of right-or-wrong scores counts for, next to the variance that was found."""
 ROUNDING = 1e-12
 
 
@@ -212,7 +212,7 @@ def moments(values: Floats, groups: Integers, number: int, clusters: Integers | 
         means = np.bincount(groups, values, number) / questions
         influence = (sums - means[group] * sizes) / (questions[group] - sizes)  # the mean less that without the cluster
         variance = (count - 1) / count * np.bincount(group, influence**2, number)
-        third = np.bincount(group, influence**3, number)
+        third = np.bincount(group, influence**3, number).astype(np.float64)
     return Moments(questions, count, means, np.where(count > 1, variance, np.nan), third)
 
 

@@ -58,7 +58,7 @@ class LangChainTools(ToolEnvironment):
         self._version = short_hash([factory, [[s.name, s.details, s.json_schema()] for s in self._specs.values()]])
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        return await loop_of(type(self)).run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
+        return await loop_of(self).run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
 
 
 def _tools(made: Any, factory: str) -> list[BaseTool]:

@@ -93,15 +93,16 @@ async def _findings(
     allowed = set(specs if is_ours else getattr(environment, "read_only", ()))  # GET, or MCP's readOnlyHint
     found, records = await check_records(subject, kinds) if is_ours else ([], {})
     findings += [*found, *check_given(subject, calls, nothing)]
-    known = [] if calls or not is_ours else await calls_of(environment, programs_for(environment, name))
+    runs_programs = not calls and allowed == set(specs)
+    known = await calls_of(environment, programs_for(environment, name)) if runs_programs else []
     tried = chosen([*known, *known_calls(environment, records, [*calls, *known])], KNOWN)
     odd = chosen(odd_calls(environment, [*calls, *tried]), KNOWN)
-    given = await make_calls(environment, calls)
+    expected = await make_calls(environment, calls)
     lost = await make_calls(environment, nothing)
-    findings += check_expected(subject, given, lost)
+    findings += check_expected(subject, expected, lost)
     made = await make_calls(environment, [one for one in (*tried, *odd) if one[0] in allowed])
     for api in specs:
-        some = [one for one in (*given, *made, *lost) if one.api == api]
+        some = [one for one in (*expected, *made, *lost) if one.api == api]
         if api in allowed or some:
             findings += judged(subject, api, some, any(one[0] == api for one in [*calls, *tried]))
     if missing := [api for api in specs if api not in allowed]:

@@ -47,7 +47,7 @@ def judged_by_containment(question: Question) -> bool:
 
 
 def leaked(question: Question) -> bool:
-    """Whether an answer stands in the question as whole tokens and the question offers no choice.
+    """Whether the question contains an answer as whole tokens and the question offers no choice.
 
     Golds that any text holds by chance (yes, no, small numbers) are no leak, and neither is any in a question so long
     that it brings along the text from which the answer is to be taken.

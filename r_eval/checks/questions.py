@@ -1,4 +1,4 @@
-"""Checks questions: their form, those that stand twice, golds that nothing can match or judge, and what the gold
+"""Checks questions: their form, duplicates, golds that nothing can match or judge, and what the gold
 programs give over the environment. Questions with the same problem are one finding.
 """
 
@@ -15,22 +15,20 @@ from typing import Any, NamedTuple
 from r_eval.analysis import metrics
 from r_eval.analysis.warnings import counted
 from r_eval.checks.environments import is_foreign
-from r_eval.checks.finding import Finding, Severity, of_user_error, relative_path
+from r_eval.checks.finding import Finding, Severity, relative_path
 from r_eval.checks.golds import judged_by_containment, leaked, response
 from r_eval.checks.shortcuts import shortcuts
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import clip
-from r_eval.errors import UserError
 from r_eval.files import is_file
 from r_eval.records import Question
-from r_eval.tasks.base import DEFAULT_METRIC, Task, installed, matching, open_environment, task_files
+from r_eval.tasks.base import DEFAULT_METRIC, open_environment
 from r_eval.tasks.questions import folded, read_questions
 from r_eval.tasks.seasons import read_season
 from r_eval.tasks.solving import solve
 
-KINDS = (".questions.jsonl", ".demonstrations.jsonl")
 NAMED = 3
 """Questions that a finding names."""
 Over = tuple[str, Mapping[str, Any]]
@@ -90,18 +88,25 @@ def read(target: str, path: Path) -> QuestionFile:
     return QuestionFile(target, path, questions, {q.id: n for q, n in zip(questions, lines, strict=True)})
 
 
-def check_questions(path: Path, over: Over | None = None, call: bool = False) -> list[Finding]:
+def check_questions(
+    path: Path, over: Over | None = None, call: bool = False, demonstrations: bool = False
+) -> list[Finding]:
     """What is found in a question file.
 
     Args:
         over: The environment over which its programs run; None takes that of its season, if it has one.
         call: Whether programs also run over what is not ours to change, such as another's server.
+        demonstrations: Whether its questions are shown, with the comments of their programs as thoughts.
 
     Raises:
         UserError: It cannot be read, or the environment cannot be opened; names the line.
     """
     file = read(str(path), path)
     groups, season, known = form(file.questions), read_season(path), over or environment_for(path)
+    if demonstrations:
+        silent = [q for q in file.questions if q.program and "#" not in q.program]
+        todo = "say in comments why each call is made: they are the thoughts that demonstrations show"
+        groups.append(Group("note", "a program without comments", todo, silent))
     notes = [file.note(f"season {season.version} over {season.environment or 'triples'}")] if season else []
     notes.append(file.note(summary(file.questions)))
     environment = open_environment(*known) if known else None
@@ -113,11 +118,11 @@ def check_questions(path: Path, over: Over | None = None, call: bool = False) ->
         if environment is not None:
             why = "they call what is not yours", "--call runs them"
         notes.append(file.note(f"its programs were not run: {why[0]}", why[1]))
-    return [*file.findings(groups), *surface(file, file.questions), *notes]
+    return [*file.findings(groups), *surface(file), *notes]
 
 
-def surface(file: QuestionFile, questions: Sequence[Question]) -> list[Finding]:
-    """The shortcuts through a set of questions, of which the file holds some."""
+def surface(file: QuestionFile) -> list[Finding]:
+    """The shortcuts through the questions of a file."""
     todo = "shuffle options, and give questions of one form different answers: see docs/questions.md"
     return [
         file.note(
@@ -126,7 +131,7 @@ def surface(file: QuestionFile, questions: Sequence[Question]) -> list[Finding]:
             todo,
             "warning",
         )
-        for one in shortcuts({file.target: questions})
+        for one in shortcuts({file.target: file.questions})
         if one.found
     ]
 
@@ -138,17 +143,13 @@ def summary(questions: Sequence[Question]) -> str:
     return f"{counted(len(questions), 'question')}: {shares}"
 
 
-def form(questions: Sequence[Question], programs: bool = True) -> list[Group]:
-    """What can be told without running a program.
-
-    Args:
-        programs: Whether a question should have a program, as it can where the answer is no text to be written.
-    """
+def form(questions: Sequence[Question]) -> list[Group]:
+    """What can be seen without running a program."""
     same, other = _repeated(questions)
     broken = [q for q in questions if q.program and not parses(q.program)]
-    bare = [q for q in questions if programs and not q.program]
+    bare = [q for q in questions if not q.program]
     unjudged = [q for q in questions if not judged_by_containment(q)]
-    told, only = "an answer that stands in the question", "say in the question what makes its answer the only one"
+    leak, only = "an answer that the question contains", "say in the question what makes its answer the only one"
     why = "without it the oracle gives up and it cannot be a demonstration"
     chance = "a gold that containment cannot judge (yes/no, a count, nothing, a long text) and name no evidence"
     evidence = "name in evidence what an observation must hold, or its response type stays undecided"
@@ -159,7 +160,7 @@ def form(questions: Sequence[Question], programs: bool = True) -> list[Group]:
         Group("error", "a program that is not Python", "fix it: the oracle and demonstrations run it", broken),
         Group("warning", "no program", f"give one where you can: {why}", bare),
         Group("warning", chance, evidence, unjudged),
-        Group("warning", told, choice, [q for q in questions if leaked(q)]),
+        Group("warning", leak, choice, [q for q in questions if leaked(q)]),
     ]
 
 
@@ -182,15 +183,9 @@ def parses(program: str | None) -> bool:
         return False
 
 
-def check_programs(
-    questions: Sequence[Question], environment: Environment, sandbox: Sandbox, metric: str = DEFAULT_METRIC
-) -> list[Group]:
-    """What gold programs give over an environment; those that are no Python are left out.
-
-    Args:
-        metric: The task's: a program's answer is to score 1 by it, as the oracle's would.
-    """
-    score = metrics.get(metric)
+def check_programs(questions: Sequence[Question], environment: Environment, sandbox: Sandbox) -> list[Group]:
+    """What gold programs give over an environment; those that are no Python are left out."""
+    score = metrics.get(DEFAULT_METRIC)
     found: list[list[tuple[Question, str]]] = [[], [], [], []]
     failed, other, missing, unseen = found
     for s in asyncio.run(solve([q for q in questions if parses(q.program)], environment, sandbox)):
@@ -201,7 +196,7 @@ def check_programs(
         is_right = s.is_right or score(s.answer, question.answers) == 1
         if not is_right:
             other.append((question, f"{s.answer} in place of {golds}"))
-        seen = response(s.steps, question, 1.0, metric)
+        seen = response(s.steps, question, 1.0, DEFAULT_METRIC)
         if not (seen.supported or seen.undecided):
             if question.evidence:
                 missing.append((question, ", ".join(seen.missing)))
@@ -214,45 +209,6 @@ def check_programs(
             text = f"{what} ({of}{clip(' '.join(some[0][1].split()), 120)})"
             groups.append(Group("error", text, todo, [question for question, _ in some]))
     return groups
-
-
-def check_tasks(pattern: str) -> list[Finding]:
-    """What is found in the installed tasks that a name or glob selects: questions and demonstrations together.
-
-    Raises:
-        UserError: The glob selects none.
-    """
-    findings: list[Finding] = []
-    with Sandbox() as sandbox:
-        for name in matching(pattern):
-            try:
-                findings += _check_task(pattern, installed(name), sandbox)
-            except UserError as error:
-                findings.append(of_user_error(pattern, error, name))
-    return findings
-
-
-def _check_task(target: str, task: Task, sandbox: Sandbox) -> list[Finding]:
-    path, findings = task_files()[task.name], list[Finding]()
-    files = [read(target, found) for kind in KINDS if is_file(found := path.with_name(f"{path.stem}{kind}"))]
-    for number, file in enumerate(files):
-        home = task.home if number else None
-        environment = open_environment(home) if home else open_environment(task.environment, task.settings)
-        written = task.long and not any(q.program for q in file.questions)
-        groups = form(file.questions, programs=not written)
-        findings += file.findings([*groups, *check_programs(file.questions, environment, sandbox, task.metric)])
-    findings += surface(files[0], [question for file in files for question in file.questions]) if files else []
-    for examples in files[1:]:
-        questions = files[0].questions
-        ids, texts = {q.id for q in questions}, {folded(q.question) for q in questions}
-        again = [q for q in examples.questions if q.id in ids or folded(q.question) in texts]
-        silent = [q for q in examples.questions if q.program and "#" not in q.program]
-        todo = "say in comments why each call is made: they are the thoughts that demonstrations show"
-        comments = Group("note", "a program without comments", todo, silent)
-        what, todo = "a place among the demonstrations, though they are asked", "leave them out of one file"
-        findings += examples.findings([comments, Group("error", what, todo, again)])
-    counts = "; demonstrations: ".join(summary(file.questions) for file in files)
-    return [*findings, Finding(target, task.name, "note", counts)]
 
 
 def environment_for(path: Path) -> Over | None:

@@ -15,7 +15,6 @@ from r_eval.checks.finding import Finding, of_user_error
 from r_eval.environments.opening import SCHEMES, located
 from r_eval.errors import UserError
 from r_eval.files import is_file, is_folder, yaml_keys
-from r_eval.tasks.base import task_files
 
 DATA = (".json", ".csv", ".tsv")
 
@@ -44,9 +43,9 @@ def check_target(
     """Everything that is found in a target; nothing is raised for what is wrong with it.
 
     Args:
-        target: A question file (.jsonl), a template file or a grid (.yaml, .yml), an installed task or a glob that
-            selects some (`wiki/*`), a published dataset (a file or folder), or an environment: a name, `file.py`,
-            `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
+        target: A question file (.jsonl), a template file or a grid (.yaml, .yml), a published dataset (a file or
+            folder), or an environment: a name, `file.py`, `module:Class`, `file.py:Class`, or one of the schemes that a
+            grid takes.
         environment: Over which the programs of a question file run; None takes what its season says.
         call: Whether what is not ours to change, such as another's server, is called even where it does not declare
             that it only reads.
@@ -61,13 +60,10 @@ def check_target(
 def _check(target: str, environment: str | None, call: bool, settings: Mapping[str, Any]) -> list[Finding]:
     path = Path(target)
     there = is_file(path) or is_folder(path)
-    is_task = target in task_files() or ("/" in target and "*" in target and not path.suffix)
     if target.partition(":")[0] in SCHEMES:
         return environments.check_environment(target, settings, call)
-    if settings and not environment and (there or is_task) and path.suffix != ".py":
+    if settings and not environment and there and path.suffix != ".py":
         raise UserError("--set is for environments: name one as a target, or with --environment")
-    if is_task:
-        return questions.check_tasks(target)
     if there and _is_data(path):
         return check_data(path)
     if path.suffix == ".jsonl":
@@ -146,8 +142,8 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
             if word and not is_file(grid.folder / word):
                 text = f"workflow '{workflow.workflow}': its command names {word}, which is not there"
                 findings.append(Finding(target, target, "error", text, "install it, or give its path"))
-    named = [f for f in _named_by(grid, plan, call) if f.severity != "note" or f.todo]  # what was left out is told too
-    findings += [dataclasses.replace(finding, target=target) for finding in named]
+    parts = [f for f in _named_by(grid, plan, call) if f.severity != "note" or f.todo]  # what was left out, too
+    findings += [dataclasses.replace(finding, target=target) for finding in parts]
     size = f"{counted(len(plan.cells), 'cell')}, {counted(plan.episodes(), 'episode')}"
     return [*findings, *(Finding(target, target, "note", text) for text in (*terms(plan), size))]
 
@@ -164,8 +160,9 @@ def _named_by(grid: Any, plan: Any, call: bool) -> Iterator[Finding]:
         if not type(environment).__module__.startswith("r_eval.") or environments.is_foreign(environment):
             add(environments.check_environment, task.environment, task.settings, call)
         for entry in (entry for entry in grid.tasks if entry.task == task.name):
-            for file in [grid.folder / name for name in (entry.questions, entry.demonstrations) if name]:
-                add(questions.check_questions, file, (task.environment, task.settings), call)
+            for name in filter(None, dict.fromkeys((entry.questions, entry.demonstrations))):
+                file, is_shown = grid.folder / name, name == entry.demonstrations != entry.questions
+                add(questions.check_questions, file, (task.environment, task.settings), call, is_shown)
                 made_from = questions.template_file(file)
                 if made_from is not None and _is_over(made_from, task.environment):
                     add(templates.check_templates, made_from, call)

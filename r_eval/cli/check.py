@@ -12,9 +12,7 @@ from r_eval.cli.options import Json, Settings, print_json, print_lines, settings
 
 
 def check(
-    targets: Annotated[
-        list[str], typer.Argument(metavar="TARGET", help="Environments, task names such as wiki/*, files.")
-    ],
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET", help="Environments and files.")],
     call: Annotated[
         bool, typer.Option("--call", help="Call servers too that do not declare their tools read-only.")
     ] = False,

@@ -138,7 +138,7 @@ def extract_triples(
 ) -> None:
     """Extract triples from documents with an LLM.
 
-    With --names or --known, the LLM decides which listed name each extracted one stands for. generate makes questions
+    With --names or --known, the LLM decides which listed name each extracted one means. generate makes questions
     from the triples with a graph file.
     """
     from r_eval.environments.corpus.sources import read_documents

@@ -25,7 +25,7 @@ def serve(
 ) -> None:
     """Serve an environment to other programs until Ctrl-C.
 
-    Needs --http or --mcp. There is no password: whoever reaches the address can call the query APIs.
+    Needs --http or --mcp. There is no password: anyone who reaches the address can call the query APIs.
     """
     if mcp == (http is not None):
         raise UserError("serve needs either --http PORT or --mcp")

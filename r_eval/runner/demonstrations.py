@@ -52,8 +52,8 @@ async def work_out(
 def reasoning(program: str, calls: Sequence[str], apis: Container[str]) -> tuple[str, ...]:
     """What a program's comments say before each of the calls that it made, and before its answer.
 
-    A comment belongs to the first call of an API in the statements after it; of a call in a loop it stands before the
-    first time. What follows the last call is said before the answer.
+    A comment belongs to the first call of an API in the statements after it; for a call in a loop it comes before the
+    first one. What follows the last call is said before the answer.
 
     Args:
         calls: The APIs' names, in the order of the calls.

@@ -103,14 +103,14 @@ class _Race:
         import numpy as np
 
         self.cells, self._rule = cells, rule
-        asked: dict[str, dict[str, PlannedCell]] = {}
+        by_system: dict[str, dict[str, PlannedCell]] = {}
         for cell in cells:
-            asked.setdefault(cell.cell.system, {})[cell.cell.task] = cell
+            by_system.setdefault(cell.cell.system, {})[cell.cell.task] = cell
         tasks = dict.fromkeys(cell.cell.task for cell in cells)
         self._references = list(dict.fromkeys(cell.cell.system for cell in cells if cell.workflow.uses_gold))
-        self._systems = [name for name, own in asked.items() if own.keys() == tasks.keys()]
+        self._systems = [name for name, own in by_system.items() if own.keys() == tasks.keys()]
         self._systems = [name for name in self._systems if name not in self._references]
-        self._places = {task: _places(task, [asked[name][task] for name in self._systems], plan) for task in tasks}
+        self._places = {task: _places(task, [by_system[name][task] for name in self._systems], plan) for task in tasks}
         self._sizes = [len(places) for places in self._places.values()]
         self._is_over = len(self._systems) <= rule.keep or not all(self._sizes)
         self._rounds = [0] if self._is_over else rule.looks(self._sizes)
@@ -176,7 +176,7 @@ class _Race:
 
 
 def _places(task: str, cells: Iterable[PlannedCell], plan: Plan) -> Mapping[str, int]:
-    """Where the questions stand that all these cells have, in an order of the task's own."""
+    """The places of the questions that all these cells have, in an order of the task's own."""
     ids = [{question.id for question in cell.planned.questions} for cell in cells]
     common = set.intersection(*ids) if ids else set()
     order = sorted(common, key=lambda id: (place_in_order(f"{task}\0{id}", plan.grid.seed), id))

@@ -122,7 +122,7 @@ def _is_being_cancelled() -> bool:
 async def _opened(
     cell: PlannedCell, question: Question, seeds: Seeds, resources: Resources, steps: list[Step], clock: Clock
 ) -> Session:
-    """A session of the environment as the cell's condition has it; opened beside the event loop.
+    """A session of the environment as the cell's condition has it; opened in another thread.
 
     Raises:
         EnvironmentFailure: The environment or the condition failed.

@@ -24,7 +24,7 @@ class SentMessages:
         self._places: dict[object, int] = {}
 
     def place(self, message: Message) -> int:
-        """Where a message stands in the list; one that is new is added to it."""
+        """The index of a message in the list; a new one is added."""
         calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
         key = (message.role, message.content, message.call_id, message.name, repr(calls))
         if key not in self._places:

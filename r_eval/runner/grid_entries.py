@@ -1,4 +1,4 @@
-"""What the names in a grid stand for, seen from the grid's folder: conditions, workflows, LLMs, and tasks with their
+"""Resolves the names in a grid, relative to the grid's folder: conditions, workflows, LLMs, and tasks with their
 questions or published datasets.
 """
 
@@ -80,7 +80,7 @@ def llms(grid: Grid) -> dict[str, LLM]:
         with grid.located("llms", number):
             name = _own_name(entry, entry.llm, found, "LLM")
             if name == NO_LLM:
-                raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
+                raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which means no LLM at all")
             prefix, _, model = entry.llm.partition("/")
             if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
                 model = located(model, grid.folder)
@@ -98,7 +98,7 @@ def tasks(grid: Grid, limit: int | None, noise: Mapping[str, int] | None = None)
         noise: Levels of noise, for those tasks that have it, in place of what the grid says.
 
     Raises:
-        UserError: One is unknown, stands twice, or has no such metric.
+        UserError: One is unknown or named twice, or has no such metric.
     """
     from r_eval.analysis import metrics
 
@@ -169,8 +169,8 @@ def _data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping
     settings = {**settings, **{key: value for key, value in entry.of_data.items() if key not in LOADING}}
     if entry.aliases is not None:
         settings["aliases"] = str(grid.folder / entry.aliases)
-    _, shown = choose((), demonstrations, grid.seed, min(grid.shots, len(demonstrations)), None)
-    ids, texts = {q.id for q in shown}, {folded(q.question) for q in shown}
+    _, shots = choose((), demonstrations, grid.seed, min(grid.shots, len(demonstrations)), None)
+    ids, texts = {q.id for q in shots}, {folded(q.question) for q in shots}
     data = load(
         source,
         form,

@@ -1,4 +1,4 @@
-"""Resolves a grid: every name becomes the thing that it stands for, every cell gets its questions and fingerprint.
+"""Resolves a grid: every name becomes an object, every cell gets its questions and fingerprint.
 
 Everything that can be wrong with a grid is found here, before anything is written or any LLM is asked.
 """
@@ -290,8 +290,8 @@ class _Tasks:
         elif demonstrations and entry.environment:
             home = self._opened(task.environment, task.settings)
         unsuited = tuple(q.id for q in demonstrations if home and not _can_make_calls(q.program, home, environment))
-        shown = tuple(q for q in demonstrations if q.id not in unsuited)
-        return PlannedTask(task, environment, questions, shown, home, overrides, settings=settings, unsuited=unsuited)
+        suited = tuple(q for q in demonstrations if q.id not in unsuited)
+        return PlannedTask(task, environment, questions, suited, home, overrides, settings=settings, unsuited=unsuited)
 
     def _under(self, condition: Combined, planned: PlannedTask) -> PlannedTask:
         environment, before = planned.environment, condition.dropped()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import ObjectLostError, RayActorError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from r_eval.environments.sandbox import Sandbox
@@ -105,7 +105,7 @@ class RayEngine:
         actors = [ray.remote(EpisodeActor).options(**options).remote(order) for _ in sizes]
         try:
             opened = await asyncio.gather(*(actor.open.remote() for actor in actors), return_exceptions=True)
-            errors = [LLMError("worker", describe(one)) if isinstance(one, RayError) else one for one in opened]
+            errors = [LLMError("worker", describe(one)) if isinstance(one, RayActorError) else one for one in opened]
             for error in errors:
                 if error is not None and (not isinstance(error, LLMError) or None not in errors):
                     raise error
@@ -122,16 +122,15 @@ class RayEngine:
     async def _run_episode(
         self, llm: LLM | None, free: asyncio.Queue[Any], cell: PlannedCell, question: Question, epoch: int
     ) -> Episode:
-        """Run an episode on an actor; where it dies, Ray starts it again somewhere and repeats the call."""
-        actor = await free.get()
+        """Run an episode on an actor; where it dies, Ray starts it again somewhere, and the episode runs again."""
+        actor, usage = await free.get(), LLMUsage()
+        result: Any = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
         try:
-            attempts = actor.run_episode.options(max_task_retries=ATTEMPTS - 1)
-            result, usage = await attempts.remote(cell.cell, question.id, epoch)
-        except RayTaskError:
-            raise  # an exception in our own code
-        except RayError:
-            result = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
-            usage = LLMUsage()
+            for _ in range(ATTEMPTS):
+                with contextlib.suppress(RayActorError, ObjectLostError):
+                    await actor.open.options(max_task_retries=-1).remote()  # waits while Ray starts it again
+                    result, usage = await actor.run_episode.remote(cell.cell, question.id, epoch)
+                    break
         finally:
             free.put_nowait(actor)
         if llm is not None:

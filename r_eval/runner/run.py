@@ -53,7 +53,7 @@ class Runner:
     """One grid being run in one folder.
 
     Args:
-        watch: Work that goes on beside the episodes, and raises once none can be carried out any more.
+        watch: A task that runs during the episodes, and raises once none can be carried out any more.
 
     Attributes:
         stopping: Whether no further episode is begun, since somebody asked for that.

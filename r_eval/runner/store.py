@@ -256,7 +256,7 @@ def _writable(path: Path) -> Iterator[None]:
 def recordable(episode: Episode) -> tuple[Episode, str]:
     """An episode and its JSON, which can be read back whatever a plug-in has put into it.
 
-    Texts that no file can hold are mended (see `r_eval.text`); what is of a wrong type is a failure of the workflow.
+    Texts that no file can hold are cleaned (see `r_eval.text`); what is of a wrong type is a failure of the workflow.
     """
     try:
         line = episode.model_dump_json(warnings=False)
@@ -266,12 +266,12 @@ def recordable(episode: Episode) -> tuple[Episode, str]:
         pass
     try:
         data = to_jsonable_python(episode.model_dump(warnings=False), fallback=repr)
-        mended = Episode.model_validate(clean_data(data))
+        cleaned = Episode.model_validate(clean_data(data))
     except ValueError as error:
         why = clean(described(error) if isinstance(error, ValidationError) else str(error))
         outcome = Outcome(kind="tool_failure", cause="workflow", detail=f"what it did cannot be recorded: {why}")
-        mended = episode.model_copy(update={"outcome": outcome, "answer": "", "messages": [], "steps": []})
-    return mended, mended.model_dump_json()
+        cleaned = episode.model_copy(update={"outcome": outcome, "answer": "", "messages": [], "steps": []})
+    return cleaned, cleaned.model_dump_json()
 
 
 def refuse_changes(folder: RunFolder, manifest: Mapping[str, Any], plan: Plan) -> dict[Cell, dict[str, Any]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from r_eval.records import Question
 from r_eval.runner.plan import Plan, PlannedTask
 
-NAMED = 3
-"""Pages that a message names."""
+MOST_TITLES = 3
+"""Of pages that a message names."""
 
 
 def terms(plan: Plan) -> list[str]:
@@ -58,9 +58,9 @@ def _missing_pages(planned: PlannedTask) -> Iterator[str]:
     lacking = [title for title in titles if planned.environment.has_page(title) is False]
     where = f"the environment {planned.task.environment}"
     if lacking:
-        named = ", ".join(repr(title) for title in lacking[:NAMED]) + (", ..." if len(lacking) > NAMED else "")
+        examples = ", ".join(map(repr, lacking[:MOST_TITLES])) + (", ..." if len(lacking) > MOST_TITLES else "")
         pages = f"{len(lacking):,} of the {len(titles):,} pages that the questions need"
-        yield f"{where} lacks {pages} ({named}); name one that has them"
+        yield f"{where} lacks {pages} ({examples}); name one that has them"
     elif not titles and planned.task.data and not planned.settings:
         yield f"{where} holds its small embedded data only, which published questions may go beyond; name another"
 

@@ -1,7 +1,7 @@
 """What is left out of a conversation that an LLM's context cannot hold: the oldest observations, but for a sentence.
 
 Only what is sent becomes shorter; the record keeps every observation whole. An observation is found by its text, so
-that it makes no difference in which message of which workflow it stands.
+that it makes no difference which message of which workflow has it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ContextTruncator:
         self._short: set[int] = set()
 
     def truncate(self, messages: Sequence[Message]) -> int:
-        """Shorten the observations that stand whole in a conversation, but for the latest where there are several.
+        """Shorten the whole observations of a conversation, but for the latest where there are several.
 
         Returns how many of the episode's are shortened now; 0 where there was nothing left to shorten.
         """
@@ -58,7 +58,7 @@ class ContextTruncator:
 
 
 def _replaced(messages: tuple[Message, ...], observation: str) -> tuple[Message, ...] | None:
-    """Messages with the first place shortened where an observation stands, be it cut or on one line; None for none."""
+    """Messages in which the first occurrence of an observation, cut or on one line, is shortened; None for none."""
     if len(observation) <= LONGEST:
         return None
     for text in (observation, " ".join(observation.split())):

@@ -1,6 +1,6 @@
 """Writes the project of a new domain from the template files in `domain/`.
 
-A template's name is a file's name with `module` in place of the domain's, for which `${module}` stands in its text.
+A template's file name has `module` in place of the domain's name, its text has `${module}`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IMPORTED = ("conftest", "pytest", "r_eval")
 
 
 def new_domain(name: str, folder: Path | None = None) -> Path:
-    """Write a project that runs as it stands; returns its folder.
+    """Write a project that runs without changes; returns its folder.
 
     Args:
         name: The domain's name; `my-recipes` becomes `my_recipes.py`.

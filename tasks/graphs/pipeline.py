@@ -113,7 +113,7 @@ class _Pipeline:
         while len(drafts) < number and (batch := list(islice(stream, min(number - len(drafts), AT_ONCE, budget)))):
             budget -= len(batch)
             drafts += await self._batch(batch)
-        self._drop(f"{type} given up after many in vain", budget == 0)
+        self._drop(f"{type}: too few subgraphs give a question", budget == 0)
         return drafts
 
     async def _batch(self, subgraphs: list[Subgraph]) -> list[Draft]:

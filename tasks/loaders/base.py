@@ -76,13 +76,13 @@ class Data:
 
     def notes(self) -> str:
         """One line on unusable records and warnings; "" for none."""
-        broken = f"{self.n_broken:,} of {self.records:,} records are broken and not asked, such as "
+        broken = f"{self.n_broken:,} of {self.records:,} records are broken and not used, such as "
         return "; ".join([*([f"{broken}{self.faults[0]}"] if self.n_broken else []), *self.counts()])
 
     def counts(self) -> list[str]:
         """Skipped records and warnings with their numbers."""
         skipped = [f"{number:,} left out: {reason}" for reason, number in self.skipped.items()]
-        return [*skipped, *(f"{number:,} asked though {message}" for message, number in self.remarks.items())]
+        return [*skipped, *(f"{number:,} used although {message}" for message, number in self.remarks.items())]
 
 
 class Skipped(Exception):

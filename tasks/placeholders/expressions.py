@@ -92,7 +92,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _chain(tokens: list[_Token], depth: int, sign: str = "|") -> Expression:
     """Read operands of a sign from the end of the tokens."""
-    parts = []
+    parts: list[Expression] = []
     while not parts or tokens[-1][0] == sign:
         if parts:
             tokens.pop()

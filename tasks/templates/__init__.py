@@ -2,9 +2,9 @@
 environment's query APIs in the sandbox. So every question is known to be answerable through the APIs.
 docs/questions.md describes the file.
 
-A question is dropped, and counted by reason, where `where` refuses its records, a slot is empty, its program fails or
-gives nothing, its answer stands in its text (unless the text names several things and the answer is one of them), or it
-is ambiguous: other records would make the same question with another answer.
+A question is dropped, and counted by reason, if `where` is false for its records, a slot is empty, its program fails or
+gives nothing, its text contains the answer (unless it offers several things, one of which is the answer), or it is
+ambiguous: other records would make the same question with another answer.
 """
 
 from r_eval.tasks.templates.generate import Generated, generate

@@ -141,12 +141,12 @@ async def choose(
     seed: int,
     phrasings: Sequence[Phrasing],
 ) -> tuple[list[str], list[Combination], int]:
-    """The names of the records in a row; the sets of records, in the order in which they are to be used; and how many
-    `where` refused. Every first record gives one set before any gives a second.
+    """The names of the records in a row, the combinations of records in the order of their use, and the number for
+    which `where` is false. Every first record gives one combination before any gives a second.
 
     Args:
-        kinds: Gives the records of a kind; see `Environment.records`.
-        phrasings: All that the question may be written as.
+        kinds: Returns the records of a kind; see `Environment.records`.
+        phrasings: All phrasings of the question.
 
     Raises:
         UserError: The environment has no records of a kind, a condition fails, or there are too many sets.

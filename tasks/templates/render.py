@@ -54,7 +54,7 @@ def _printed(context: Context, value: Any) -> Any:
     if value is None or value in ("", []):
         raise _EmptySlot
     if isinstance(value, dict):
-        raise UserError("a record cannot stand in a question; name a field of it")
+        raise UserError("a question cannot show a whole record; name one of its fields")
     if (values := context.get("_values")) is not None:
         values.append(str(value))
     return value

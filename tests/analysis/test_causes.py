@@ -126,31 +126,10 @@ def test_a_last_reply_that_was_cut_is_the_cause_whatever_came_of_it(
     assert why(made, classify(made, 0.0)) == "cut_off"
 
 
-@pytest.mark.parametrize("kind", ["llm_failure", "tool_failure", "cancelled"])
-def test_an_infrastructure_failure_is_its_own_cause_after_a_cut_reply(make_episode: Make, kind: str) -> None:
-    made = make_episode(outcome=Outcome(kind=kind), steps=[Step(kind="thought", error="length")])  # type: ignore[arg-type]
-    assert why(made, classify(made, 0.0)) == GENERAL[kind]  # type: ignore[index]
-
-
-def test_a_note_after_a_reply_says_that_it_could_not_be_read() -> None:
-    made = actions([Step(kind="thought", text="?"), Step(kind="observation", text="Write an action.")])
-    assert (made.calls, made.faults["unreadable_action"], made.main_fault(1.0)) == (0, 1, "unreadable_action")
-
-
-def test_a_note_after_a_repeated_call_is_a_hint(make_call: MakeCall) -> None:
-    made = actions([make_call("x"), make_call("x"), Step(kind="observation", text="You did this before.")])
-    assert dict(made.faults) == {"repeated_call": 1}
-
-
 @pytest.mark.parametrize("observation", ["", "0 results.", "[]", "{}", "null", " \n"])
 def test_an_empty_result_found_nothing(make_call: MakeCall, observation: str) -> None:
     made = actions([make_call(observation)])
     assert (made.right, made.found, made.main_fault()) == (1, 0, "empty_search")
-
-
-def test_of_two_faults_the_first_is_the_main_one_where_they_are_as_many(make_call: MakeCall) -> None:
-    made = actions([make_call("x", "bad_arguments"), make_call("y", "unknown_api")])
-    assert (made.main_fault(), made.main_fault(0.6)) == ("bad_arguments", "")
 
 
 DECLINES = "I'm sorry, I can't help with that.|Unknown.|N/A|The answer cannot be determined.|I do not know.|无法确定"

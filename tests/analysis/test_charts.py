@@ -11,7 +11,6 @@ import pytest
 
 from r_eval.analysis.charts import Chart, charts
 from r_eval.analysis.figures import write_figures
-from r_eval.analysis.palette import short_names
 from r_eval.analysis.plotly_figures import plotly_figure
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.views import frames
@@ -56,15 +55,6 @@ def test_the_figures_of_the_page_are_json_without_nan(made: Made) -> None:
         assert figure["data"], chart.name
 
 
-def test_what_is_drawn_is_what_the_frames_say(made: Made) -> None:
-    averages = made[1]["averages"]
-    rows = averages[(averages["group"] == "all") & (averages["workflow"] == "pal")]
-    heat = named(made[2], "workflow-by-llm")
-    assert dict(zip([series.name for series in heat.series], [list(s.values) for s in heat.series], strict=True))[
-        "pal"
-    ] == pytest.approx(rows["score"].tolist())
-
-
 def test_names_are_text_to_plotly_and_to_matplotlib(tmp_path: Path) -> None:
     results = load(hostile.hostile(tmp_path / "run"))
     found = charts(results, frames(results))
@@ -87,7 +77,3 @@ def test_figures_are_png_and_svg_and_the_same_each_time(made: Made, tmp_path: Pa
         for ending in ("png", "svg")
     ]
     assert [path.read_bytes() for path in once] == [path.read_bytes() for path in again]
-
-
-def test_short_names_stay_different() -> None:
-    assert short_names(["a/x", "b/x", "c/y", "z"]) == ["a/x", "b/x", "y", "z"]

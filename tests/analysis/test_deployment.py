@@ -15,7 +15,7 @@ from r_eval.analysis.deployment import choose, deployment, latencies, pareto
 from r_eval.analysis.results import Results, load
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import Seconds, Step, Usage
-from tests.analysis.answers import HOP, Answers, write_answers
+from tests.analysis.answers import Answers, write_answers
 from tests.commands import typed_here
 
 Took = Mapping[str, Any]
@@ -70,15 +70,6 @@ def test_an_unknown_price_is_not_0_and_on_no_front(make: Make) -> None:
     assert one(results, "pal")["front_cost"] is True
 
 
-def test_it_is_over_everything_and_by_domain(run: RunFolder) -> None:
-    found = deployment(load(run))
-    own = found[found["system"] == "react+openai/gpt-4o-mini"].set_index("domain")
-    assert own.index.tolist() == ["all", "wiki", "aminer"]
-    assert own.loc["all", "quality"] == pytest.approx((own.loc["wiki", "quality"] + own.loc["aminer", "quality"]) / 2)
-    assert own.loc["all", "episodes"] == own.loc["wiki", "episodes"] + own.loc["aminer", "episodes"]
-    assert found.loc[found["system"] == "oracle+none", "quality"].tolist() == [1.0] * 3
-
-
 # Replayed replies
 
 
@@ -115,28 +106,6 @@ def test_the_baseline_can_be_the_choice_and_stand_on_the_front_and_the_reference
     assert reasons["oracle"] == "a reference, not ranked"
     assert [one(results, name)["front_seconds"] for name in ("direct", "react")] == [True, False]
     assert pandas.isna(one(results, "oracle")["front_seconds"])
-
-
-def test_a_system_that_answers_nothing_or_lacks_a_task_is_on_no_front(make: Make) -> None:
-    answers = {"react": "ww", "pal": "rw", ("fc", HOP): "rr", "direct": "rr", ("direct", HOP): "rr"}
-    results = make(answers, {"react": 0.1})
-    assert all(pandas.isna(one(results, name)["front_seconds"]) for name in ("react", "pal", "fc"))
-    assert one(results, "direct")["front_seconds"] is True
-    assert chosen(results)[1]["pal"] == "it lacks scores on some of the tasks"
-
-
-@pytest.mark.parametrize(
-    ("llms", "note"),
-    [
-        ([{"llm": "m", "connections": 1}], ""),
-        ([{"llm": "m", "connections": 16}], "at 16 connections; the paper's setting is 1"),
-        ([], "does not say"),
-    ],
-)
-def test_times_at_other_than_one_connection_are_said_so(make: Make, llms: list[Any], note: str) -> None:
-    notes = deployment(make({"react": "r"}, llms=llms)).attrs["notes"]
-    assert note in " ".join(notes)
-    assert bool(notes) == bool(note)
 
 
 # The front
@@ -215,10 +184,3 @@ def test_report_names_the_system_to_take_and_why(
     done = typed_here(["report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", *limits], tmp_path)
     assert done.returncode == 0, done.stderr
     assert [fact for fact in facts if fact not in done.stdout] == []
-
-
-def test_limits_need_episodes(tmp_path: Path) -> None:
-    (tmp_path / "scores.csv").write_text("workflow,llm,task,score\npal,a,1-1,4\n", encoding="utf-8")
-    done = typed_here(["report", ".", "--max-usd", "1"], tmp_path)
-    assert done.returncode == 2
-    assert "holds published means; --max-seconds and --max-usd need" in done.stderr

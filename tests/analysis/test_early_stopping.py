@@ -111,13 +111,6 @@ def test_as_many_as_are_to_be_found_go_on_to_the_end(keep: int, margin: float) -
     assert all(stop.lead >= -margin for stop in stops)
 
 
-def test_equal_systems_go_on_without_a_margin_and_end_with_one() -> None:
-    scores = np.random.default_rng(5).permuted(np.repeat([[[0.0] * 200 + [1.0] * 200]], 3, axis=0), axis=2)
-    assert decided(scores, looks=[20, 100, 200, 380]) == []
-    stops = decided(scores, looks=[20, 100, 200, 380], margin=0.3)
-    assert [stop.behind is None for stop in stops] == [False, False, True]
-
-
 def test_margins_do_not_add_up_along_a_chain() -> None:
     for seed in range(20):
         chance = np.random.default_rng(seed)
@@ -132,12 +125,6 @@ def test_a_metric_that_calls_an_llm_is_refused(metric: str) -> None:
     with pytest.raises(UserError, match=f"stop_early: the metric {metric.partition('@')[0]}.* calls an LLM"):
         Rule().check(["token_f1", metric])
     Rule().check(["token_f1", "rouge_l@ru"])
-
-
-def test_failures_of_the_machinery_have_no_score_and_wrong_answers_have_0() -> None:
-    right = episode(answer="Zoë", golds=["Zoë"])
-    failed = right.model_copy(update={"outcome": right.outcome.model_copy(update={"kind": "llm_failure"})})
-    assert Rule().score([right, failed, episode(answer="", golds=["Zoë"])], "token_f1") == [1.0, None, 0.0]
 
 
 def test_the_warnings_name_who_was_stopped_and_the_summary_what_that_saved(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from r_eval import Run
@@ -11,38 +9,11 @@ from r_eval.analysis.causes import CAUSES
 from r_eval.analysis.errors import Grouping, causes, responses
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
-from r_eval.records import Question
-from tests.analysis.answers import KS, write_answers
-from tests.analysis.conftest import call
-
-ASKED = 30
 
 
 @pytest.fixture(scope="module")
 def results(run: RunFolder) -> Results:
     return load(run)
-
-
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Two systems and a baseline: questions of one hop are answered right, of three wrong; the last one failed."""
-
-    def changes(cell: object, number: int) -> dict[str, Any]:
-        return {"steps": [call(f"{number}", entity=str(place)) for place in range(1 + 2 * (number % 2))]}
-
-    questions = [
-        Question(
-            id=f"q{number}",
-            question="Which?",
-            answers=["Nairobi"],
-            level="KS",
-            **({"meta": {"hops": 3}} if number % 2 else {"program": "answer = Search('Kenya')"}),
-        )
-        for number in range(ASKED)
-    ]
-    answers = dict.fromkeys(("react", "pal", "direct"), "rw" * 14 + "rx")
-    folder = tmp_path_factory.mktemp("asked") / "run"
-    return load(write_answers(folder, answers, changes=changes, questions={KS: questions}))
 
 
 @pytest.mark.parametrize("by", [None, "task", "level", "domain"])
@@ -70,9 +41,3 @@ def test_causes_are_the_same_in_the_frame_and_in_python(run: RunFolder) -> None:
     episodes, found = Run(run.path).to_pandas(), Run(run.path).causes()
     counts = episodes[episodes["cause"] != ""].groupby(["system", "cause"]).size().to_dict()
     assert dict(zip(zip(found["system"], found["cause"], strict=True), found["episodes"], strict=True)) == counts
-
-
-def test_an_infrastructure_failure_is_counted_among_types_and_causes(asked: Results) -> None:
-    found = responses(asked).set_index(["system", "response_type"])["episodes"]
-    assert found["react+m", "ME"] == 1
-    assert causes(asked).set_index(["system", "cause"]).loc[("react+m", "llm_timeout"), "episodes"] == 1

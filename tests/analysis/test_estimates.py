@@ -55,16 +55,6 @@ def test_each_group_has_its_own_mean(episodes: pd.DataFrame, categories: bool) -
     assert found["tasks"].tolist() == [2, 2]
 
 
-def test_a_share_is_the_mean_of_a_flag_and_a_group_may_be_empty(episodes: pd.DataFrame) -> None:
-    flags = episodes.assign(right=(episodes["score"] > 0.5).astype("boolean"))
-    flags.loc[flags["task"] == "wiki/b", "right"] = pd.NA
-    found = mean_by(flags, ["task"], "right")
-    assert found.loc[0, "right"] == pytest.approx((episodes.loc[episodes["task"] == "wiki/a", "score"] > 0.5).mean())
-    assert np.isnan(found.loc[1, "right"])
-    assert found["questions"].tolist() == [18 // 2, 0]
-    assert average_by(flags.iloc[:0], ["system"], "right").empty
-
-
 def test_every_choice_of_tries_counts_alike(tmp_path: Path) -> None:
     found = repeats(load(write_answers(tmp_path, {"react": "rr\nwr\nwr\nwr"}))).set_index("k")
     assert found["pass_at_k"].tolist() == pytest.approx([0.625, 0.75, 1.0])

@@ -99,17 +99,6 @@ def write(run: RunFolder, *numbers: int) -> None:
     writer.close()
 
 
-def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    write(run, 0, 1)
-    write_manifest(tmp_path, [CELL], 4)
-    with CELL.path(run.episodes_root).open("ab") as file:
-        file.write(made(2).model_dump_json(by_alias=True).encode("utf-8")[:300])
-    done = typed_here(["report", ".", "--no-figures"], tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Missing   2 of 4 episodes (2 not run yet)" in done.stdout
-
-
 class Growing(RunFolder):
     """A run that gets an episode right after its episodes have been read."""
 

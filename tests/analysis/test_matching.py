@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from r_eval.analysis.compare import pairs
 from r_eval.analysis.matching import partners
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
-from tests.analysis.answers import KS, write_answers
+from tests.analysis.answers import KS
 from tests.analysis.test_results import PAPER, published
 
 AXES = ("wiki_KS", "wiki_KU", "wiki_KA", "aminer_KS", "aminer_KU", "aminer_KA")
@@ -40,13 +39,6 @@ def test_the_papers_best_llm_of_each_workflow_and_the_best_workflow_of_an_llm() 
     assert found["gpt-4-1106", "all"] == "react"
 
 
-def test_published_means_have_no_p_and_nothing_significant() -> None:
-    found = partners(load(RunFolder(PAPER)))
-    assert len(found) > 100
-    assert found["p_adjusted"].isna().all()
-    assert not found["significant"].any()
-
-
 def test_equal_means_are_all_the_best_and_who_lacks_a_task_is_no_candidate(tmp_path: Path) -> None:
     folder = published(tmp_path, "pal,a,1-1,10", "pal,b,1-1,10", "pal,c,1-1,5", "pal,d,1-2,99", "fc,a,1-1,3")
     results = load(folder).of([KS])
@@ -69,14 +61,3 @@ def test_a_lead_has_the_p_and_the_interval_of_the_pair(results: Results) -> None
     assert row["difference"] == pytest.approx(sign * pair["difference"])
     assert row["difference_low"] < row["difference"] < row["difference_high"]
     assert row["significant"]
-
-
-def test_noise_between_identical_systems_is_not_significant(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    answers = {workflow: "".join(rng.choice(["r", "w"], 40)) for workflow in ("react", "pal", "fc", "dfsdt")}
-    assert not partners(load(write_answers(tmp_path / "run", answers)))["significant"].any()
-
-
-def test_references_take_no_part_and_the_baseline_does(results: Results) -> None:
-    found = partners(results)
-    assert set(found["name"]) & {"oracle", "direct", "none"} == {"direct"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.published_results import ordered, read_components
+from r_eval.analysis.published_results import read_components
 from r_eval.analysis.results import load
-from r_eval.analysis.sweeps import components, recommend
+from r_eval.analysis.sweeps import recommend
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 
@@ -51,14 +51,6 @@ def test_a_missing_column_and_a_file_that_is_no_text_are_named(tmp_path: Path) -
         read_components(tmp_path)
 
 
-def test_such_a_folder_can_stand_beside_a_run_and_beside_published_scores(tmp_path: Path, run: RunFolder) -> None:
-    write(tmp_path, "3,k,1,t,bleu,1")
-    (tmp_path / "scores.csv").write_text("workflow,llm,task,score\nreact,gpt-4,1-1,40\n", encoding="utf-8")
-    results = load(run, RunFolder(tmp_path))
-    assert len(components(results)) == 1
-    assert "react+gpt-4" in set(results.cells["system"])
-
-
 def test_of_published_means_there_is_a_best_setting_and_a_trend_and_no_choice(tmp_path: Path) -> None:
     write(tmp_path, "3,k,2,t,bleu,2", "3,k,1,t,bleu,1", "3,k,1,t,rouge_l,5", "3,k,2,t,rouge_l,4")
     found = recommend(load(RunFolder(tmp_path)))
@@ -67,19 +59,3 @@ def test_of_published_means_there_is_a_best_setting_and_a_trend_and_no_choice(tm
         ["rouge_l", "1", "falling", ""],
     ]
     assert not found["significant"].any()
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        (["128", "8", "64"], (("8", "64", "128"), True)),
-        (["0", "70%", "10%"], (("0", "10%", "70%"), True)),
-        (["0%", "5"], (("0%", "5"), True)),
-        (["10%", "5"], (("10%", "5"), False)),
-        (["dense", "bm25"], (("dense", "bm25"), False)),
-        (["nan", "1"], (("nan", "1"), False)),
-        ([], ((), False)),
-    ],
-)
-def test_numbers_ascend_and_names_keep_their_order(values: list[str], expected: tuple[tuple[str, ...], bool]) -> None:
-    assert ordered(values) == expected

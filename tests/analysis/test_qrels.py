@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.qrels import METRICS, RETRIEVAL, by_ids, documents, text_ids
+from r_eval.analysis.qrels import METRICS, RETRIEVAL, by_ids, documents
 from r_eval.analysis.scoring import score_episode, score_run
 from r_eval.errors import UserError
 from r_eval.folder import Cell
-from r_eval.records import Outcome, Question, Step
+from r_eval.records import Question, Step
 from tests.analysis.answers import KS, write_answers
 from tests.analysis.conftest import call, episode
 
@@ -54,19 +54,6 @@ def test_at_a_fixed_k_looking_up_more_documents_is_no_gain() -> None:
     assert (short["recall@10"], long["recall@10"], long["precision@10"]) == (1 / 3, 1.0, 0.3)
 
 
-@pytest.mark.parametrize(
-    ("steps", "returned"),
-    [([Step(kind="thought", text="I know this.")], 0), ([search()], 0)],
-    ids=["no call", "nothing"],
-)
-def test_a_system_that_found_nothing_is_at_0(steps: list[Step], returned: int) -> None:
-    assert by_ids(steps, {"a"}, returned) == dict.fromkeys(RETRIEVAL, 0.0)
-
-
-def test_of_calls_that_return_texts_without_ids_nothing_is_known() -> None:
-    assert by_ids([search(observation="A text.")], {"a"}, 1) is None
-
-
 @pytest.mark.parametrize("taxonomy", ["strict", "published"])
 def test_named_evidence_has_recall_and_hit_rate_and_no_ranks(taxonomy: str) -> None:
     made = episode(evidence=["1963", "Lamu"], steps=[call("Independent since 1963.")])
@@ -80,13 +67,6 @@ def test_ids_come_before_texts_where_the_calls_name_any() -> None:
     texts = episode(evidence=["1963"], steps=[call("Independent since 1963.")])
     record = score_episode(texts, relevant={"q1": ["a"]})["retrieval"]
     assert (record["recall"], record["mrr"]) == (1.0, None)
-
-
-def test_nothing_is_known_without_relevant_documents_without_searches_and_after_a_failure() -> None:
-    assert score_episode(episode(steps=[search("a#1")]), relevant={})["retrieval"] is None
-    assert score_episode(episode(evidence=["Nairobi"]))["retrieval"] is None
-    failed = episode(outcome=Outcome(kind="llm_failure"), steps=[search("a#1")])
-    assert score_episode(failed, relevant={"q1": ["a"]})["retrieval"] is None
 
 
 def asked(meta: dict[str, Any]) -> dict[str, list[Question]]:
@@ -108,8 +88,3 @@ def test_ids_that_are_none_are_an_error_that_names_the_question(tmp_path: Path) 
     run = write_answers(tmp_path / "a", {"rag": "r"}, questions=asked({"text_ids": {"a": 1}}))
     with pytest.raises(UserError, match=r"question 'q0': meta\.text_ids"):
         score_run(run)
-
-
-@pytest.mark.parametrize(("value", "ids"), [([1, "b"], {"1", "b"}), ("[[3], [4]]", {"3", "4"}), (None, set())])
-def test_ids_are_lists_or_lists_of_lists_or_either_as_json(value: object, ids: set[str]) -> None:
-    assert text_ids(asked({"text_ids": value})[KS][0]) == ids

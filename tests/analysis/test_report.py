@@ -9,10 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas
 import pytest
 
-from r_eval.analysis.report import write_report, write_tables_page
+from r_eval.analysis.report import write_report
 from r_eval.analysis.report.scripts import script
 from r_eval.analysis.results import load
 from r_eval.errors import UserError
@@ -67,13 +66,6 @@ def test_a_link_in_the_runs_folder_is_not_followed(run: RunFolder, tmp_path: Pat
     (tmp_path / "run" / "report").symlink_to(tmp_path)
     with pytest.raises(UserError, match="link in a run's folder"):
         write_report(load(RunFolder(tmp_path / "run")), tmp_path / "run" / "report")
-
-
-def test_tables_alone_are_a_page(tmp_path: Path) -> None:
-    frame = pandas.DataFrame({"system": ["<b>x</b>"], "score": [0.5]})
-    page = write_tables_page(tmp_path, "Board <i>", ["1 season"], [("board", "Standings", "A note.", frame)])
-    assert "Board &lt;i&gt;" in page.read_text(encoding="utf-8")
-    assert (tmp_path / "tables" / "board.csv").is_file()
 
 
 def test_importing_the_room_loads_nothing_heavy() -> None:

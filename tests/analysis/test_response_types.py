@@ -56,16 +56,6 @@ def test_containment_is_of_whole_tokens_where_it_can_judge(
     assert (found.supported, found.undecided) == (supported is True, supported is None)
 
 
-def test_named_evidence_decides_instead_of_the_gold_and_must_all_be_observed(
-    make_episode: Make, make_call: MakeCall
-) -> None:
-    response = classify(make_episode(evidence=["Nairobi", "1963"]), 1.0)
-    assert (response.type, response.missing) == ("AM", ("1963",))
-    steps = [make_call("born 1901"), make_call("born 1903")]
-    response = classify(make_episode(golds=["yes"], evidence=["born 1901", "born 1903"], steps=steps), 1.0)
-    assert (response.type, response.undecided) == ("EM", False)
-
-
 @pytest.mark.parametrize(
     ("observation", "error", "supported"),
     [
@@ -149,22 +139,6 @@ def test_published_has_TE_for_halted_and_RE_for_all_else(
 ) -> None:
     made = make_episode(outcome=Outcome(kind=outcome, cause=cause), steps=[])  # type: ignore[arg-type]
     assert classify(made, 0.0, "published").type == expected
-
-
-@pytest.mark.parametrize(
-    ("golds", "step", "score", "expected"),
-    [
-        (["Nairobi"], Step(kind="thought", text="Finish[Nairobi]"), 1.0, "EM"),
-        (["male"], Step(kind="call", api="Search", observation="female"), 0.0, "GE"),
-        (["the"], Step(kind="thought", text=""), 0.0, "GE"),
-        (["Mombasa", "Nairobi"], Step(kind="thought", text="Nairobi"), 0.0, "RE"),
-        (["Nairobi"], Step(kind="answer", text="Nairobi", observation="Nairobi"), 1.0, "AM"),
-    ],
-)
-def test_published_looks_for_characters_of_the_first_gold_in_everything_but_the_answer(
-    make_episode: Make, golds: list[str], step: Step, score: float, expected: str
-) -> None:
-    assert classify(make_episode(golds=golds, steps=[step]), score, "published").type == expected
 
 
 VALUES = st.sampled_from(

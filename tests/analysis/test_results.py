@@ -9,12 +9,12 @@ from typing import Any
 import pandas
 import pytest
 
-from r_eval.analysis.results import CELLS, TASKS, episodes_of, load, ranked
+from r_eval.analysis.results import CELLS, TASKS, episodes_of, load
 from r_eval.analysis.scoring import score_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question, Seconds, Step, Usage
-from tests.analysis.answers import HOP, KS, SOAY, write_answers
+from tests.analysis.answers import KS, SOAY, write_answers
 from tests.analysis.conftest import call
 
 INTERFACE = [
@@ -49,13 +49,6 @@ def test_types_are_the_same_whatever_a_run_holds(run: RunFolder, failed: RunFold
     assert types(episodes_of(empty)) == types(episodes_of(run)) == types(episodes_of(failed))
     assert len(episodes_of(empty)) == 0
     assert types(load(empty).cells) == types(load(run).cells) == types(load(RunFolder(PAPER)).cells)
-
-
-def test_an_infrastructure_failure_is_a_row_without_a_score(failed: RunFolder) -> None:
-    (row,) = episodes_of(failed).to_dict("records")
-    expected = {"missing": True, "response_type": "ME", "cause": "llm_timeout", "outcome": "llm_failure"}
-    assert {name: row[name] for name in expected} == expected
-    assert all(pandas.isna(row[name]) for name in ("score", "cost", "supported"))
 
 
 def test_a_row_says_what_the_episode_took(tmp_path: Path) -> None:
@@ -104,15 +97,6 @@ def test_parquet_files_of_several_runs_are_read_together(failed: RunFolder, run:
     assert len(read) == len(episodes_of(run)) + 1
 
 
-@pytest.mark.parametrize(("workflow", "role"), [("react", "system"), ("direct", "baseline"), ("oracle", "reference")])
-def test_the_role_is_that_of_the_workflow_and_references_are_not_ranked(
-    tmp_path: Path, workflow: str, role: str
-) -> None:
-    cells = load(write_answers(tmp_path / "one", {workflow: "r"})).cells
-    assert cells["role"].tolist() == [role]
-    assert len(ranked(cells)) == (role != "reference")
-
-
 # Cells and tasks
 
 
@@ -143,11 +127,6 @@ def test_cells_have_the_settings_of_their_llm_and_whether_they_were_stopped(tmp_
 # Several folders
 
 
-def test_two_runs_over_different_tasks_make_one_system(tmp_path: Path) -> None:
-    runs = [write_answers(tmp_path / name, {("react", task): "r"}) for name, task in (("one", KS), ("two", HOP))]
-    assert load(*runs).cells["system"].tolist() == ["react+m", "react+m"]
-
-
 def test_runs_of_the_same_cell_stay_apart_even_under_one_name(tmp_path: Path) -> None:
     runs = [write_answers(tmp_path / folder / "run", {"react": "r"}) for folder in "abc"]
     found = load(*runs)
@@ -163,22 +142,6 @@ def published(folder: Path, *lines: str) -> RunFolder:
     return RunFolder(folder)
 
 
-def test_a_papers_id_stands_for_its_task(tmp_path: Path) -> None:
-    (task,) = load(published(tmp_path, "react,gpt-4,3-5,40")).tasks.to_dict("records")
-    assert (task["name"], task["domain"], task["level"], task["id"]) == ("aminer/soay-hard", "aminer", "KA", "3-5")
-
-
-def test_published_means_stand_beside_a_run_under_a_name_of_their_own(tmp_path: Path, run: RunFolder) -> None:
-    folder = published(tmp_path, "react,openai/gpt-4o-mini,1-2,40", "pal,other,1-1,40")
-    found = load(run, folder)
-    assert found.suffixes == ("",)
-    assert found.published == (folder,)
-    own = found.cells[found.cells["score"].notna()]
-    assert own["system"].tolist() == [f"react+openai/gpt-4o-mini ({tmp_path.name})", f"pal+other ({tmp_path.name})"]
-    assert own["episodes"].isna().all()
-    assert found.tasks["name"].tolist()[-1] == "wiki/low-freq"
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -191,8 +154,3 @@ def test_published_means_stand_beside_a_run_under_a_name_of_their_own(tmp_path: 
 def test_a_bad_line_of_published_means_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         load(published(tmp_path, line))
-
-
-def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not a run"):
-        load(RunFolder(tmp_path))

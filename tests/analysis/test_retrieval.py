@@ -12,7 +12,7 @@ from r_eval.analysis.results import Results, load
 from r_eval.analysis.retrieval import question_types, retrieval
 from r_eval.folder import Cell
 from r_eval.records import Question, Step
-from tests.analysis.answers import HOP, KS, write_answers
+from tests.analysis.answers import KS, write_answers
 
 BOTH, ONE, NONE = ["a#1", "b#1"], ["b#1"], ["c#1"]
 FOUND = [BOTH, BOTH, BOTH, ONE, ONE, NONE, NONE, NONE]
@@ -46,24 +46,11 @@ def test_the_means_have_intervals_at_each_k(tmp_path: Path) -> None:
     assert found["precision"].to_list() == pytest.approx([8 / 8 / 5, 8 / 8 / 10, (3 * 1 + 2 * 1) / 8])
 
 
-def test_over_several_tasks_the_means_weigh_the_same_and_the_episodes_add_up(tmp_path: Path) -> None:
-    results = searched(tmp_path, FOUND, {KS: LETTERS, HOP: "r"})
-    found = retrieval(results)
-    whole = found[(found["task"] == "all tasks") & (found["k"] == "all")].iloc[0]
-    assert (whole["recall"], whole["episodes"]) == (pytest.approx((1 + 0.5) / 2), 9)
-
-
 def test_evidence_texts_have_recall_and_hit_rate_of_all_that_was_seen(tmp_path: Path) -> None:
     asked = {KS: [Question(id="q0", question="?", answers=["Nairobi"], level="KS", evidence=["Nairobi"])]}
     run = write_answers(tmp_path, {"rag": "r"}, changes=lambda cell, number: {"evidence": ["Nairobi"]}, questions=asked)
     (found,) = retrieval(load(run)).to_dict("records")
     assert (found["k"], found["recall"], found["hit_rate"], pandas.isna(found["ndcg"])) == ("all", 1.0, 1.0, True)
-
-
-def test_where_nothing_is_known_the_frames_are_empty_and_of_the_same_types(tmp_path: Path) -> None:
-    bare, full = load(write_answers(tmp_path / "a", {"rag": "rw"})), searched(tmp_path / "b", FOUND, {KS: LETTERS})
-    assert len(retrieval(bare)) == 0
-    assert retrieval(bare).dtypes.equals(retrieval(full).dtypes)
 
 
 # By type of question
@@ -115,9 +102,3 @@ def test_a_system_that_does_not_search_has_no_retrieval_and_no_total(tmp_path: P
     simple = rows_of(typed(tmp_path, "rwror"), "direct")["simple"]
     assert (simple["generation_score"], pandas.isna(simple["retrieval_score"])) == (0.5, True)
     assert pandas.isna(simple["total_score"])
-
-
-def test_an_infrastructure_failure_is_counted_and_in_no_mean(tmp_path: Path) -> None:
-    simple = rows_of(typed(tmp_path, "xwrrr"), "rag")["simple"]
-    names = ("questions", "incomplete", "generation_score", "retrieval_score")
-    assert [simple[name] for name in names] == [2, 1, 0.0, 0.0]

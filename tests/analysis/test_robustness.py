@@ -119,20 +119,3 @@ def test_answers_are_counted_by_verdict_with_shares_and_intervals(tmp_path: Path
         8,
     )
     assert found["faithful_share_low"] < found["faithful_share"] == 0.5 < found["faithful_share_high"]
-
-
-@pytest.mark.parametrize(
-    ("letters", "answers", "incomplete"),
-    [("n!o!", 2, 2), ("!!", 0, 2)],
-)
-def test_episodes_without_an_answer_are_incomplete(tmp_path: Path, letters: str, answers: int, incomplete: int) -> None:
-    found = row(faithful(load(changed(tmp_path, {KS: letters}))))
-    assert (found["answers"], found["incomplete"]) == (answers, incomplete)
-    assert pandas.isna(found["faithful_share"]) == (answers == 0)
-
-
-def test_a_condition_that_changes_no_gold_has_no_row(tmp_path: Path) -> None:
-    assert len(faithful(load(changed(tmp_path / "clean", {KS: "oo"}, condition="clean")))) == 0
-    run = changed(tmp_path / "run", {KS: "no"})
-    run.questions_file(KS).unlink()
-    assert len(faithful(load(run))) == 0

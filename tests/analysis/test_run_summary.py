@@ -116,11 +116,6 @@ def test_missing_episodes_are_counted_by_reason(make: Make) -> None:
     assert text.endswith("; the run is incomplete")
 
 
-@pytest.mark.parametrize(("state", "words"), [("running", "ended unexpectedly"), ("budget", "reached its budget")])
-def test_the_state_of_a_run_comes_with_what_is_missing(make: Make, state: str, words: str) -> None:
-    assert line(make({"react": "ro"}, state=state), "Missing").endswith(words)
-
-
 # Cost
 
 

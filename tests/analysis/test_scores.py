@@ -12,7 +12,6 @@ from r_eval.analysis.results import load
 from r_eval.analysis.scores import averages, failures, further, scores, scores_table
 from r_eval.analysis.scoring import score_run
 from r_eval.folder import RunFolder
-from r_eval.records import Step
 from tests.analysis.answers import HOP, KS, SOAY, Answers, write_answers
 
 
@@ -53,21 +52,6 @@ def test_ties_share_the_lower_rank_and_references_have_none(tmp_path: Path) -> N
     assert own["rank"].astype(object).tolist() == [1, 1, 3, pandas.NA]
     assert own["rank_low"].astype(object).tolist()[:3] == [1, 1, 1]
     assert own["rank_high"].astype(object).tolist()[:3] == [3, 3, 3]
-
-
-def test_a_clear_lead_leaves_one_rank_open(tmp_path: Path) -> None:
-    frame = averages(load(write_answers(tmp_path / "run", {"react": "r" * 39 + "w", "pal": "r" + "w" * 39})))
-    own = frame[frame["group"] == "all"]
-    assert list(zip(own["rank_low"], own["rank_high"], strict=True)) == [(1, 1), (2, 2)]
-
-
-def test_unparsed_and_undecided_episodes_are_counted(tmp_path: Path) -> None:
-    def changes(cell: object, number: int) -> dict[str, Any]:
-        unparsed = Step(kind="answer", error="unparsed")
-        return {"golds": ["yes"], "answer": "yes"} if number else {"answer": "", "steps": [unparsed]}
-
-    (row,) = scores(load(write_answers(tmp_path / "run", {"react": "wr"}, changes=changes))).to_dict("records")
-    assert (row["unparsed"], row["undecided"]) == (1, 1)
 
 
 def test_published_means_have_an_interval_where_their_episodes_are_known(tmp_path: Path) -> None:

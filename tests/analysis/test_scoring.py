@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.scoring import BATCH, VERSION, ensure_scored, is_current, score_episode, score_run
+from r_eval.analysis.scoring import VERSION, ensure_scored, is_current, score_episode, score_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Episode, Outcome, Seconds, Step
@@ -75,12 +75,6 @@ def test_a_failure_of_the_system_scores_0(make_episode: Make, kind: str) -> None
     assert (record["score"], record["unparsed"]) == (0.0, True)
 
 
-def test_the_published_taxonomy_rests_on_the_published_f1(make_episode: Make) -> None:
-    made = make_episode(answer="yes, they were", golds=["yes"], steps=[])
-    record = score_episode(made, "token_f1", taxonomy="published")
-    assert (record["score"], record["reward"], record["response_type"]) == (1.0, 0.0, "RE")
-
-
 def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did(make_episode: Make, make_call: MakeCall) -> None:
     steps = [make_call("0 results."), make_call("Kenya is a country.")]
     made = make_episode(answer="Mombasa", steps=steps, seconds=Seconds(total=9, queue=2, retry=1), level="KU")
@@ -109,16 +103,6 @@ def test_where_the_metric_fails_there_is_no_score_and_the_type_is_ME(
     records = [score_episode(make_episode(answer=answer, **more), name, [name]) for answer in ("a" * 11, "a")]
     assert [(r["score"], r["reward"], r["metrics"][name]) for r in records] == [(None, None, None), (1.0, 1.0, 1.0)]
     assert (records[0]["response_type"], records[0]["cause"]) == ("ME", "unscored")
-
-
-def test_a_cell_larger_than_a_batch_is_scored_in_order(small: RunFolder) -> None:
-    cell, number = small.cells()[0], 2 * BATCH + 1
-    path = cell.path(small.episodes_root)
-    line = path.read_text(encoding="utf-8")
-    path.write_text("".join(line.replace('"episode_id":"', f'"episode_id":"{n}-') for n in range(number)), "utf-8")
-    score_run(small)
-    assert list(small.scores(cell)) == [episode.episode_id for episode in small.cell_episodes(cell)]
-    assert len(small.scores(cell)) == number
 
 
 def test_other_bytes_make_scores_stale_whatever_the_times_of_the_files_say(small: RunFolder) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.summary import html_summary, text_summary
+from r_eval.analysis.summary import text_summary
 from r_eval.folder import RunFolder
 from tests.analysis.report import makers
 
@@ -33,9 +33,3 @@ def test_many_tasks_are_shown_some_at_a_time_after_the_averages() -> None:
     assert text.count("Scores, percent") == 2
     assert text.index("Average scores, percent") < text.index("Scores, percent")
     assert max(map(len, text.splitlines())) <= 100
-
-
-def test_a_notebook_shows_the_tables(small: Results) -> None:
-    html = html_summary(small)
-    assert "Response types" in html
-    assert "<script" not in html

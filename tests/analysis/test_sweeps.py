@@ -54,24 +54,6 @@ def test_each_setting_that_differs_from_the_base_is_a_component_and_so_are_the_l
     assert list(dict.fromkeys(components(one)["component"])) == ["chunk_size", "retriever", "top_k", "llm"]
 
 
-def test_numbers_ascend_and_names_keep_the_order_of_the_grid(one: Results) -> None:
-    assert means(one, "chunk_size") == {"64": 0.25, "128": 0.5, "256": 0.75}
-    assert list(means(one, "retriever")) == ["bm25", "dense"]
-    assert points(one, "chunk_size")["ordinal"].all()
-    assert not points(one, "retriever")["ordinal"].any()
-
-
-def test_what_moves_along_makes_no_value_of_the_other_setting(one: Results) -> None:
-    assert "2" in means(one, "top_k")
-    assert "512" not in means(one, "chunk_size")
-
-
-def test_a_value_has_an_interval_and_counts(one: Results) -> None:
-    row = points(one, "chunk_size").loc["64"]
-    assert row["score_low"] < 0.25 < row["score_high"]
-    assert (row["episodes"], row["incomplete"], row["questions"], row["study"]) == (40, 0, 40, "run")
-
-
 def test_further_metrics_and_what_an_episode_takes_stand_beside_the_tasks_own(one: Results) -> None:
     assert means(one, "chunk_size", "rouge_l").keys() == {"64", "128", "256"}
     assert set(means(one, "chunk_size", "prompt_tokens").values()) == {1000.0}
@@ -152,14 +134,3 @@ def test_noise_between_identical_settings_recommends_nothing(sweep: Sweep) -> No
     assert (found["choice"], found["significant"]) == ("", False)
     assert found["best"] == "64, 128, 256"
     assert found["reason"] == "no value is significantly better than another on 100 questions"
-
-
-def test_questions_of_one_document_count_once(sweep: Sweep) -> None:
-    found = setting_pairs(sweep(30, 40, 30, document=lambda number: f"report-{number // 25}"))
-    assert found["clusters"].to_list() == [4, 4, 4]
-    assert not found["significant"].any()
-
-
-def test_the_advice_is_the_largest_significant_lead_over_the_base(one: Results, sweep: Sweep) -> None:
-    assert advice(sweep(10, 90, 20)).startswith("wiki/high-freq: chunk_size 64: significantly better than 128, by 80.0")
-    assert advice(sweep(50, 51, 50)) == "no value of chunk_size is significantly better than another"

@@ -47,12 +47,6 @@ def test_what_follows_a_reply_is_kept_with_it() -> None:
     assert found == [(0, -1, [1]), (2, 0, [3]), (4, -1, [])]
 
 
-def test_an_episode_without_a_search_has_no_tree() -> None:
-    steps = [thought("a", None), call(name="o"), Step(kind="answer", text="omelette")]
-    assert tree(steps) == []
-    assert drawing(steps) == ""
-
-
 def test_a_drawing_indents_every_level_and_numbers_the_steps() -> None:
     steps = [thought("I look.", 0), call(name="o"), thought("I give up.", 3), thought("I look elsewhere.", 0)]
     assert drawing(steps).splitlines() == [

@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.variants import placeholder_scores, stability, variant_of
+from r_eval.analysis.variants import placeholder_scores, stability
 from r_eval.records import Question
 from tests.analysis.answers import HOP, KS, write_answers
 
@@ -65,18 +65,6 @@ def test_variants_without_a_score_are_counted_and_bound_it(tmp_path: Path) -> No
     found = rows(placeholder_scores(asked(tmp_path, {KS: {"a-1": "rx", "a-2": "xx"}})))[KS, ""]
     assert (found["samples"], found["episodes"], found["incomplete"]) == (1, 1, 3)
     assert (found["score"], found["score_worst"], found["score_best"]) == (1.0, 0.25, 1.0)
-
-
-def test_a_run_without_variants_has_empty_frames_of_the_same_types(tmp_path: Path) -> None:
-    bare, full = load(write_answers(tmp_path / "bare", {"rag": "rw"})), asked(tmp_path / "full", TASKS)
-    for view in (placeholder_scores, stability):
-        assert len(view(bare)) == 0
-        assert view(bare).dtypes.equals(view(full).dtypes)
-
-
-@pytest.mark.parametrize("meta", [{}, {"document": "d"}, {"variant": 1}, {"document": ["d"], "variant": 1}])
-def test_a_question_whose_meta_names_no_variant_has_none(meta: dict[str, object]) -> None:
-    assert variant_of(meta) is None
 
 
 # Stability

@@ -30,11 +30,6 @@ def warnings(run: RunFolder) -> list[str]:
     return run_warnings(load(run))
 
 
-def test_a_run_without_any_of_it_has_no_warning(tmp_path: Path) -> None:
-    quiet = [Step(kind="thought", text='"length" "replayed"'), Step(kind="call", arguments={"error": "length"})]
-    assert warnings(write(tmp_path, quiet)) == []
-
-
 def test_cut_and_replayed_replies_are_counted_once_for_every_episode(tmp_path: Path) -> None:
     run = write(tmp_path, [CUT, REPLAYED], [CUT], [])
     (path,) = run.episodes_root.rglob("*.jsonl")

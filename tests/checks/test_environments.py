@@ -112,14 +112,6 @@ def test_a_fault_is_found_and_nothing_else(environment: Write, name: str) -> Non
     assert findings[0].todo
 
 
-def test_values_of_records_enums_and_defaults_are_tried(environment: Write) -> None:
-    body = SHOW.replace("dish_id: str", 'dish_id: str, order: Literal["name", "id"]').replace(
-        "Its id.", "Its id.\n            order: By what."
-    )
-    (finding,) = amiss(environment(body.replace(RETURN, "return {'id': 1}[order]")))
-    assert "show(order='name', dish_id='d1') raises KeyError: 'name'" in finding.what
-
-
 def test_a_connection_of_one_thread_is_named_with_its_line_and_what_to_write(environment: Write) -> None:
     target = environment(FAULTS["a thread of its own"][0])
     (finding,) = amiss(target)
@@ -133,13 +125,6 @@ def test_a_call_without_end_is_given_up(environment: Write, monkeypatch: pytest.
     body = returning("while True: time.sleep(0.01)").replace("    def", f"    {kind}")
     (finding,) = amiss(environment(body))
     assert "show(dish_id='d1') does not end: nothing came within 0.3 s" in finding.what
-
-
-def test_a_class_without_docstring_is_an_error_at_its_line(environment: Write) -> None:
-    target = environment(SHOW, doc="")
-    (finding,) = amiss(target)
-    assert (finding.severity, finding.what) == ("error", "it has no docstring")
-    assert finding.place == line_of(target, "class Bad")
 
 
 @pytest.mark.parametrize(

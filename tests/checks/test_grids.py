@@ -17,11 +17,6 @@ def found(recipes: Path, old: str, new: str) -> list[Finding]:
     return [finding for finding in check(str(path)) if not finding.what.startswith("LLM calls")]
 
 
-def test_a_grid_that_is_right_is_counted(recipes: Path) -> None:
-    (finding,) = found(recipes, "", "")
-    assert (finding.severity, finding.what) == ("note", "5 cells, 15 episodes")
-
-
 def test_a_grid_says_what_a_cell_may_cost_where_documents_are_and_what_the_environment_lacks(recipes: Path) -> None:
     context = [{"title": "Ågård", "text": "Eggs."}]
     question = {"id": "1", "question": "?", "answers": ["a"], "context": context, "level": "KS"}
@@ -76,12 +71,6 @@ def test_the_question_files_and_the_templates_that_they_were_made_from_are_check
     assert any(
         place.startswith("templates.yaml:") and "no records of kind 'dishes'" in findings[place] for place in findings
     )
-
-
-def test_what_comes_with_r_eval_is_not_checked_again(tmp_path: Path) -> None:
-    grid = "workflows: [oracle]\nllms: [gguf/smollm2-135m]\ntasks: [wiki/high-freq]\nsamples: 2\n"
-    (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
-    assert [f.what for f in check(str(tmp_path / "grid.yaml"))] == ["1 cell, 2 episodes"]
 
 
 def test_nothing_of_a_live_source_that_a_grid_names_is_called(tmp_path: Path) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from r_eval.checks import Finding, questions, targets
+from r_eval.checks import Finding
 from r_eval.checks import check_target as check
-from r_eval.tasks import base
+from r_eval.checks.questions import check_questions
+from r_eval.tasks.base import installed, task_files
 from tests.commands import typed_here
 
 CUISINE = "answer = dish_details(dish_id=find_dish(name='Moussaka')[0]['dish_id'])['cuisine']"
@@ -34,7 +34,7 @@ def amiss(folder: Path, *some: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 FAULTS: dict[str, tuple[list[dict[str, Any]], str, str]] = {
-    "a leak": ([{"question": "Is Greek moussaka good?"}], "warning 1", "an answer that stands in the question"),
+    "a leak": ([{"question": "Is Greek moussaka good?"}], "warning 1", "an answer that the question contains"),
     "no level": ([{}, {"level": "KX"}], "error 2", "level"),
     "the same text, other answers": ([{}, {"answers": ["Greek", "Thai"]}], "error 2", "with other answers"),
     "the same question": ([{}, {"question": " of which CUISINE is moussaka?"}], "warning 2", "text and answers of"),
@@ -88,68 +88,12 @@ def test_a_season_says_over_which_environment_the_programs_run(recipes: Path) ->
     assert any("a program that fails" in f.what for f in check(str(made)))
 
 
-# Installed tasks
-
-Installed = Callable[..., None]
-KENYA = {
-    "id": "capital-of-kenya",
-    "question": "What is the capital of Kenya?",
-    "answers": ["Nairobi"],
-    "level": "KS",
-    "program": "import re\nanswer = re.search('capital is ([^.;]+)[.;]', Search(entity='Kenya')).group(1)",
-}
-TODAY = {"id": "b", "question": "Which capital has Kenya today?"}
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
-    """Installs a task `geo/capitals` with one question and a demonstration."""
-
-    def write(demonstration: dict[str, Any]) -> None:
-        folder = tmp_path / "geo"
-        folder.mkdir()
-        path = folder / "capitals.yaml"
-        path.write_text("environment: wiki\nmetric: token_f1\n", encoding="utf-8")
-        for kind, question in (("questions", {}), ("demonstrations", demonstration)):
-            path.with_name(f"capitals.{kind}.jsonl").write_text(json.dumps({**KENYA, **question}), encoding="utf-8")
-        for module in (base, targets, questions):
-            monkeypatch.setattr(module, "task_files", lambda: {"geo/capitals": path})
-        base.installed.cache_clear()
-
-    return write
-
-
-WRONG = {"id": "x", "question": "And of Chad?", "answers": ["Paris"]}
-
-
-@pytest.mark.parametrize(
-    ("demonstration", "what"),
-    [
-        (WRONG, "1 question (x) with a program that gives another answer (Nairobi in place of Paris)"),
-        ({}, "1 question (capital-of-kenya) with a place among the demonstrations, though they are asked"),
-        ({"id": "o", "question": "what is the  capital of KENYA?"}, "(o) with a place among the demonstrations"),
-    ],
-)
-def test_a_task_is_checked_with_its_demonstrations(
-    install: Installed, demonstration: dict[str, Any], what: str
-) -> None:
-    install(demonstration)
-    (finding,) = [f for f in check("geo/*") if f.severity != "note"]
-    assert (finding.severity, what in finding.what) == ("error", True), finding.what
-
-
-def test_a_glob_that_selects_none_and_a_task_that_cannot_be_read_are_errors(install: Installed, tmp_path: Path) -> None:
-    install(TODAY)
-    assert [f.place for f in check("geo/*")][-1] == "geo/capitals"
-    (finding,) = check("goe/*")
-    assert (finding.severity, "goe/*" in finding.what) == ("error", True)
-    (tmp_path / "geo" / "capitals.questions.jsonl").write_text("{", encoding="utf-8")
-    (finding,) = check("geo/*")
-    assert (finding.severity, finding.place.endswith("capitals.questions.jsonl:1")) == ("error", True)
-
-
 @pytest.mark.slow
-def test_the_embedded_tasks_are_clean() -> None:
-    findings = [f for pattern in ("wiki/*", "aminer/*", "crud/*", "prgb/*") for f in check(pattern)]
-    assert [f.line() for f in findings if f.severity != "note"] == []
-    assert {f.place for f in findings} >= base.task_files().keys()
+@pytest.mark.parametrize("kind", ["questions", "demonstrations"])
+def test_the_embedded_tasks_have_no_error(kind: str) -> None:
+    for name, path in task_files().items():
+        task, file = installed(name), path.with_name(f"{path.stem}.{kind}.jsonl")
+        is_elsewhere = task.home and kind == "demonstrations"
+        over = (task.home, {}) if is_elsewhere else (task.environment, task.settings)
+        findings = check_questions(file, over) if file.exists() else []
+        assert [finding.line() for finding in findings if finding.severity == "error"] == []

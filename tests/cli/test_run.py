@@ -183,22 +183,6 @@ def test_report_writes_tables_and_a_page_and_opens_it(folder: Path, tmp_path: Pa
 DEAD = "{llm: openai/x, base_url: 'http://127.0.0.1:9/v1', api_key_env: ''}"
 
 
-@pytest.mark.parametrize(
-    ("llms", "status", "recorded"), [(DEAD, 2, None), (f"scripted/./llm.py:steady, {DEAD}", 1, {"finished": 2})]
-)
-def test_an_llm_that_cannot_be_reached_is_named_and_the_others_run(
-    desk: Path, llms: str, status: int, recorded: dict[str, int] | None
-) -> None:
-    grid = f"llms: [{llms}]\nworkflows: [react]\ntasks: [aminer/soay-easy]\nsamples: 2\n"
-    (desk / "grid.yaml").write_text(grid, encoding="utf-8")
-    done = typed_here(["run", "grid.yaml", "--json", "--quiet"], desk)
-    assert done.returncode == status
-    assert done.stderr.count("openai/x cannot be used: no server answers at http://127.0.0.1:9/v1") == 1
-    assert (desk / "runs").exists() == (recorded is not None)
-    if recorded is not None:
-        assert json.loads(done.stdout)["outcomes"] == recorded
-
-
 # Ctrl-C
 
 

@@ -93,16 +93,6 @@ def test_a_unique_beginning_names_an_episode(folder: Path) -> None:
     assert "finished\ntoken_f1 0.0, response type RE (reasoning error)" in text
 
 
-def test_a_wrong_id_names_near_ones_and_a_short_one_the_ids_it_begins(folder: Path) -> None:
-    ids = [row["episode_id"] for row in rows(folder)]
-    wrong = ids[0][:-1] + ("0" if ids[0][-1] != "0" else "1")
-    assert f"Did you mean {ids[0]}" in show(folder, wrong, status=2)
-    start = next(key[0] for key in ids if sum(other[0] == key[0] for other in ids) > 1)
-    said = show(folder, start, status=2)
-    assert f"episodes begin with {start}: " in said
-    assert all(key in said for key in ids if key[0] == start)
-
-
 def test_prompt_prints_the_messages_that_were_sent(folder: Path) -> None:
     text = show(folder, rows(folder)[0]["episode_id"], "--prompt")
     assert "\n      sent " in text

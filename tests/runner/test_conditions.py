@@ -21,8 +21,6 @@ from r_eval.runner.plan import Plan, resolve
 QUESTIONS = 20
 PROGRAM = "answer = books('Ada')[0]"
 DOMAIN = '''
-from collections import Counter
-
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.conditions.base import Condition, Wrapped
 
@@ -64,19 +62,6 @@ class Renaming(Condition):
 
     def environment(self, environment, about, seeds):
         return Renamed(environment, about.notes["renamed"])
-
-
-class Dropping(Renaming):
-    """Nothing is left."""
-
-    name = "dropping"
-
-    def __init__(self):
-        self.dropped = Counter()
-
-    def question(self, question, environment):
-        self.dropped["out of names"] += 1
-        return None
 
 
 class Failing(Condition):
@@ -177,15 +162,6 @@ def test_a_condition_may_change_and_drop_questions(grid: Make, tmp_path: Path) -
     assert counts == {"clean": (QUESTIONS, None), "renamed": (QUESTIONS // 2, QUESTIONS // 2)}
 
 
-def test_a_task_that_loses_all_its_questions_is_skipped_and_noted(grid: Make, tmp_path: Path) -> None:
-    run(grid(["clean", {"condition": "./domain.py:Dropping", "name": "none"}]), tmp_path / "run")
-    manifest = RunFolder(tmp_path / "run").manifest()
-    assert [cell["condition"] for cell in manifest["cells"]] == ["clean"]
-    reasons = {"out of names": QUESTIONS}
-    counts = {"questions": QUESTIONS, "dropped": QUESTIONS, "reasons": reasons}
-    assert manifest["dropped"] == [{"condition": "none", "task": "books", **counts}]
-
-
 def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
     plan = resolve(grid([{"condition": "./domain.py:Failing", "name": "failing"}]))
     (cell,), (llm,) = plan.cells, plan.llms.values()
@@ -196,4 +172,4 @@ def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
 
     outcome = asyncio.run(made()).outcome
     assert outcome.kind == "tool_failure"
-    assert outcome.detail == "the condition failing failed: RuntimeError: out of names (domain.py:66, in environment)"
+    assert outcome.detail == "the condition failing failed: RuntimeError: out of names (domain.py:51, in environment)"

@@ -47,12 +47,6 @@ def test_the_first_questions_are_kept_and_another_dataset_has_another_fingerprin
     assert planned(desk, limit=4).cells[0].fingerprint != before
 
 
-def test_a_task_of_the_grids_own_names_format_and_environment(desk: Path) -> None:
-    entry = {"task": "mine", "data": "sets/hotpot.json", "format": "hotpotqa", "environment": "wiki", "level": "KS"}
-    (task,) = (p.task for p in resolve(grid(desk, entry, shots=0)).tasks)
-    assert (task.name, task.environment, task.level, len(task.questions)) == ("mine", "wiki", "KS", 30)
-
-
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "several tasks": ({"task": "aminer/soay-*"}, "data: goes with one task, not with 2"),
     "no environment": ({"task": "mine", "format": "hotpotqa"}, "a data file needs the environment:"),
@@ -76,7 +70,7 @@ def test_a_run_keeps_what_is_known_of_its_dataset_and_says_what_is_broken(
     (desk / "sets" / "hotpot.json").write_text(json.dumps(broken), encoding="utf-8")
     entry = {"task": "wiki/hotpotqa", "data": "sets/hotpot.json", "broken": 0.1}
     assert run_grid(grid(desk, entry, samples=2), desk / "out", quiet=True) == 0
-    assert "1 of 31 records are broken and not asked" in capsys.readouterr().err
+    assert "1 of 31 records are broken and not used" in capsys.readouterr().err
     done = load_run(desk / "out")
     (task,) = done.folder.manifest()["tasks"]
     assert (task["questions"], task["data"]["records"], task["data"]["broken"]) == (2, 31, 1)

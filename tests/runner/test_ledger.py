@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import tracemalloc
@@ -101,16 +100,3 @@ def test_a_million_episodes_take_a_byte_each(tmp_path: Path, cell: PlannedCell) 
     assert book.left() == 1_000_002
     assert len(first) == 10
     assert held < 1_200_000
-
-
-def test_questions_that_are_not_wanted_now_are_kept_at_the_end(tmp_path: Path, cell: PlannedCell) -> None:
-    path = tmp_path / "cell.jsonl"
-    lines = [episode(cell, q, 0, "finished", str(n)).model_dump_json() for n, q in enumerate(cell.planned.questions)]
-    path.write_text("".join(f"{line}\n" for line in reversed(lines)), encoding="utf-8")
-    narrow = dataclasses.replace(cell, planned=dataclasses.replace(cell.planned, questions=cell.planned.questions[:2]))
-    book = ledger(narrow, path, epochs=1)
-    assert book.left() == 0
-    if writer := book.release():
-        writer.close()
-    book.sort()
-    assert answers(path) == ["0", "1", "2"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import collections
-import errno
 import json
 import os
 import signal
@@ -19,8 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from r_eval import Grid, UserError, arun, run
-from r_eval.folder import CellWriter
+from r_eval import Grid, UserError, run
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.run import Runner
 from tests.chat_server import Server, good
@@ -295,25 +292,6 @@ def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: CommandDesk) ->
     slow, quick = desk.llm(SLOW, "slow", seconds=0.4), desk.llm(PLAIN, "quick")
     run(desk.grid({**slow, "connections": 1}, quick, samples=1), desk.out, watcher=Listening())
     assert order == ["quick", "quick", "slow", "slow"]
-
-
-def test_a_full_disk_stops_every_lane(desk: CommandDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: CellWriter, line: str) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(CellWriter, "append", full)
-    grid = desk.grid(desk.llm(PLAIN), desk.llm(SLOW, "slow", seconds=0.2), samples=20)
-
-    async def both() -> tuple[int, int]:
-        with pytest.raises(UserError, match="No space left"):
-            await arun(grid, desk.out, connections=1)
-        before = len(desk.asked("slow"))
-        await asyncio.sleep(0.5)
-        return before, len(desk.asked("slow"))
-
-    before, after = asyncio.run(both())
-    assert before == after
-    assert desk.state() == "interrupted"
 
 
 # Stopping

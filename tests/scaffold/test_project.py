@@ -49,19 +49,6 @@ def test_a_name_that_cannot_be_used_is_refused_and_nothing_written(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("inside", ["folder", "file"])
-def test_what_is_there_already_is_left_alone(tmp_path: Path, inside: str) -> None:
-    there = tmp_path / "recipes"
-    if inside == "folder":
-        there.mkdir()
-        (there / "mine.txt").write_text("mine", encoding="utf-8")
-    else:
-        there.write_text("mine", encoding="utf-8")
-    with pytest.raises(UserError, match="already exists"):
-        new_domain("recipes", there)
-    assert [p.name for p in tmp_path.rglob("*")] == (["recipes", "mine.txt"] if inside == "folder" else ["recipes"])
-
-
 def test_the_command_says_what_it_wrote_and_what_comes_next(tmp_path: Path) -> None:
     done = typed_here(["new", "domain", "my-recipes"], tmp_path)
     assert done.returncode == 0, done.stderr

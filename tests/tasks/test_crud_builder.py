@@ -103,7 +103,6 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
 @pytest.mark.parametrize(
     ("instead", "reason"),
     [
-        ({"related": "no"}, "7 reports: no other report of the same event"),
         ({"question": "Hm."}, "7 questanswer_1doc: no question in the reply"),
         (
             {"question": '{"question": "Is it 12?", "answer": "12"}'},
@@ -127,7 +126,6 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
             "6 questanswer_1doc: the same as an earlier one",
         ),
         ({"supported": "none"}, "6 continuing_writing: the other reports do not cover the rest"),
-        ({"supported": "?"}, "6 continuing_writing: no verdict in the reply"),
         ({"supported": "some"}, "7 hallu_modified: the correction is not fully supported"),
         ({"continue": '{"error": {"message": "quota"}}'}, "7 hallu_modified: no text in the reply"),
         ({"correct": "Fine."}, "7 hallu_modified: no correction in the reply"),
@@ -137,7 +135,6 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
             "7 hallu_modified: an error that is not in the continuation",
         ),
         ({"summary": "Long. " * 4000}, "2 event_summary: longer than half of its reports"),
-        ({"summary": "It cost 31337."}, "2 event_summary: a figure that the reports do not have"),
         ({"supported": "some"}, "2 event_summary: not fully supported"),
     ],
 )

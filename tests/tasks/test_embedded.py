@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import functools
 from pathlib import Path
 
 import pytest
@@ -12,50 +11,15 @@ import pytest
 from r_eval import Grid, Run, arun
 from r_eval.analysis import metrics
 from r_eval.analysis.response_types import classify
-from r_eval.environments.sandbox import Sandbox, answer_text
-from r_eval.environments.session import Session
-from r_eval.records import Question, Step
+from r_eval.environments.sandbox import Sandbox
+from r_eval.records import Question
 from r_eval.runner.demonstrations import work_out
 from r_eval.tasks.base import Task, installed, open_environment, task_files
 from r_eval.tasks.build import DEMONSTRATIONS, make
 from r_eval.tasks.templates import TemplateFile, read_templates
 from tests.paper import paper_tasks
 
-LEVELS = {"1": "KS", "2": "KU", "3": "KA"}
-PAPER = {
-    "1-1": "wiki/high-freq",
-    "1-2": "wiki/low-freq",
-    "1-3": "aminer/soay-easy",
-    "2-1": "wiki/copen-csj",
-    "2-2": "wiki/copen-cpj",
-    "2-3": "wiki/copen-cic",
-    "2-4": "aminer/profiling",
-    "3-1": "wiki/hotpotqa",
-    "3-2": "wiki/2wikimultihopqa",
-    "3-3": "wiki/musique",
-    "3-4": "wiki/kqapro",
-    "3-5": "aminer/soay-hard",
-}
-
 pytestmark = pytest.mark.parametrize("name", paper_tasks())
-
-
-@functools.cache
-def replayed(name: str) -> list[tuple[Question, str, list[Step]]]:
-    """Each question and demonstration of a task with its program's answer and calls."""
-    task = installed(name)
-    environment = open_environment(task.environment)
-
-    async def every() -> list[tuple[Question, str, list[Step]]]:
-        found = []
-        with Sandbox() as sandbox:
-            for question in (*task.questions, *task.demonstrations):
-                calls: list[Step] = []
-                result = await Session(environment, sandbox, calls.append).run_program(question.program or "")
-                found.append((question, answer_text(result.answer), calls))
-        return found
-
-    return asyncio.run(every())
 
 
 def everything(task: Task) -> list[Question]:
@@ -67,19 +31,11 @@ def templates(name: str) -> TemplateFile:
     return read_templates(path.with_name(f"{path.stem}.templates.yaml"))
 
 
-def test_it_has_a_hundred_questions_and_as_many_demonstrations(name: str) -> None:
-    assert len(installed(name).questions) == len(installed(name).demonstrations) == 100
-
-
-def test_ids_and_texts_are_unique(name: str) -> None:
-    for key in ("id", "question"):
-        found = collections.Counter(getattr(q, key) for q in everything(installed(name)))
-        assert [value for value, count in found.items() if count > 1] == []
-
-
-def test_no_demonstration_is_asked(name: str) -> None:
+def test_it_has_a_hundred_questions_and_as_many_demonstrations_and_none_twice(name: str) -> None:
     task = installed(name)
-    assert not {q.question.casefold() for q in task.questions} & {q.question.casefold() for q in task.demonstrations}
+    assert len(task.questions) == len(task.demonstrations) == 100
+    for texts in ([q.id for q in everything(task)], [q.question.casefold() for q in everything(task)]):
+        assert [text for text, count in collections.Counter(texts).items() if count > 1] == []
 
 
 def test_demonstrations_show_calls_that_end_in_their_answer(name: str) -> None:

@@ -37,6 +37,25 @@ def test_high_and_low_frequency_are_of_the_names_in_english_and_share_no_page() 
     assert not high & low
 
 
+def test_a_concept_in_context_is_chosen_from_all_nested_concepts_of_its_entity() -> None:
+    wiki = Wiki()
+    broader = {record["title"]: record["broader"] for record in wiki.records("concept")}
+    kinds = ["scientist", "writer", "city", "country", "river", "film", "book", "element"]
+    entities = {record["title"]: record for kind in kinds for record in wiki.records(kind)}
+    golds = collections.Counter[bool]()
+    for question in everything("wiki/copen-cic"):
+        search = re.search(r"Search\(entity=(['\"])(.+)\1\)", question.program or "")
+        assert search is not None
+        entity = entities[search[2]]
+        concepts = [entity["instance_of"], *entity["also_instance_of"]]
+        for concept in concepts:
+            concepts += [broader[concept]] if broader[concept] and broader[concept] not in concepts else []
+        assert sorted(question.meta["options"]) == sorted(concepts)
+        assert len(concepts) > 2
+        golds[any(broader[concept] == question.answers[0] for concept in concepts)] += 1
+    assert min(golds[True], golds[False]) > 60  # a broader and a narrower concept are the answer about equally often
+
+
 def test_properties_hold_and_fail_about_equally_often() -> None:
     count = collections.Counter(q.answers[0] for q in everything("wiki/copen-cpj"))
     assert set(count) == {"true", "false"}

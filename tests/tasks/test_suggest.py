@@ -106,13 +106,6 @@ def test_an_alias_of_yaml_is_no_draft() -> None:
 
 # The command
 
-DISH = """
-- id: cuisine
-  level: KS
-  from: dish
-  question: Of which cuisine is {{ dish.name }}?
-  program: answer = find_dish(name=dish["name"])[0]["cuisine"]
-"""
 
 WRITER = '''
 REPLY = """

@@ -58,7 +58,7 @@ def test_a_value_is_written_in_its_place(text: str, value: Any, expected: str) -
     ("text", "value", "complaint"),
     [
         ("{{ film.xx }}", "a", r"no field 'xx'; did you mean 'x'\?"),
-        ("{{ film }}", "a", r"a record cannot stand in a question; name a field of it"),
+        ("{{ film }}", "a", r"a question cannot show a whole record; name one of its fields"),
         ("{{ films.x }}", "a", r"no record 'films'; did you mean 'film'\?"),
         ("a\n{{ film.x", "a", r"line 2: unexpected end of template"),
         ("{{ film.x() }}", "a", r"line 1: a question can have no 'call'"),

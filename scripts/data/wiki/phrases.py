@@ -195,8 +195,6 @@ _CONCEPT = (
     RelationPhrases("instances", "instances in this wiki include", "Instances", several=True),
     RelationPhrases("contexts", "a sentence about one may say that it", "Use", "in a text", several=True),
 )
-MEMBERSHIP = frozenset(["instance_of", "also_instance_of", "instances"])
-"""The relations that say which pages fall under which concepts."""
 
 
 def _classified(kind: str, relations: tuple[RelationPhrases, ...]) -> tuple[RelationPhrases, ...]:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from r_eval.analysis.metrics import get, summaries
 from r_eval.analysis.metrics.judge import SIX, Case, JudgeSix, prompt, read_grade, rubric
@@ -72,11 +70,6 @@ def test_a_grade_is_read_however_it_is_written(reply: str, grade: int | None) ->
     assert read_grade(reply) == grade
 
 
-@given(st.text())
-def test_any_reply_can_be_read(reply: str) -> None:
-    assert read_grade(reply) in (0, 1, 2, None)
-
-
 @pytest.mark.parametrize(
     ("answer", "score"), [("right", 1.0), ("half", 0.5), ("wrong", 0.0), (" ", 0.0), ("slow", 0.0), ("mute", math.nan)]
 )
@@ -103,12 +96,6 @@ def test_the_six_are_judged_by_what_was_found_or_by_the_gold(llm: str) -> None:
         assert scores == expected
 
 
-def test_a_grade_of_the_six_that_cannot_be_read_counts_0_and_is_reported(llm: str) -> None:
-    assert get(f"judge_six@{llm}").scores(["mute"], [["x"]]) == [pytest.approx(5 / 6)]
-    (line,) = summaries([f"judge_six@{llm}"])
-    assert line.endswith("1 of 1 answers scored; 1 without a grade that could be read (accuracy)")
-
-
 @pytest.mark.parametrize(("language", "question"), [("en", "Who reigned?"), ("zh", "谁在位？"), ("ru", "Кто правил?")])
 def test_every_criterion_has_its_prompt_in_every_language(language: str, question: str) -> None:
     for name in SIX:
@@ -119,12 +106,6 @@ def test_every_criterion_has_its_prompt_in_every_language(language: str, questio
         assert one["asks"] in text
         assert question in text
         assert text.count("$") == text.count("$asks") == 1
-
-
-def test_a_rubric_shows_what_it_says_and_no_more() -> None:
-    text = prompt(Case("It $asks", ("gold",), "question?", "context"), rubric("fluency"))
-    assert "It $asks" in text
-    assert not {"gold", "question?", "context"} & set(text.split())
 
 
 @pytest.mark.parametrize("text", ["asks: x\n", "- 1\n", "asks: x\ntwo: a\none: b\nzero: c\nshows: [answer]\n", ":\n :"])

@@ -47,11 +47,6 @@ def test_the_steps_that_hold_a_gold_are_named() -> None:
     assert made(golds=["yes"], steps=[call("yes")])["wanted"] == [{"text": "yes", "chance": True, "steps": []}]
 
 
-def test_the_share_of_the_right_documents_that_were_found_is_told() -> None:
-    search = call("A text.").model_copy(update={"found": ["a#1"]})
-    assert made({"q1": ["a", "b"]}, steps=[search])["retrieved"] == 0.5
-
-
 def test_a_search_has_its_tree_and_the_way_to_the_answer() -> None:
     steps = [thought("a", 0), call("x"), thought("b", 3), thought("c", 3), Step(kind="answer", text="Nairobi")]
     data = made(steps=steps)

@@ -35,31 +35,6 @@ def test_right_or_wrong_scores_have_mcnemars_statistic() -> None:
         assert found.p[pair] == pytest.approx(2 * stats.t.sf(np.sqrt(known.statistic), 59))
 
 
-def test_the_score_interval_is_close_to_tangos() -> None:
-    """Tango (1998), Statistics in Medicine 17: its equation solved by bisection, with the same quantile."""
-    rng = np.random.default_rng(3)
-    for n in (20, 50, 200):
-        a, b = (rng.random((2, n, 50)) < np.array([0.7, 0.4])[:, None, None]).astype(float)
-        for one, two in zip(a.T, b.T, strict=True):
-            found = compare(ScorePairs(one, two))
-            only = [int(((one - two) == sign).sum()) for sign in (1, -1)]
-            ends = [_tango(*only, n, side * stats.t.ppf(0.975, n - 1)) for side in (1, -1)]
-            assert (found.low[0], found.high[0]) == pytest.approx(ends, abs=1.5 / n)
-
-
-def _tango(only_a: int, only_b: int, n: int, quantile: float) -> float:
-    def statistic(d: float) -> float:
-        first, third = -only_a - only_b + (2 * n - only_a + only_b) * d, -only_b * d * (1 - d)
-        q = (np.sqrt(max(0.0, first**2 - 8 * n * third)) - first) / (4 * n)
-        return float((only_a - only_b - n * d) / np.sqrt(max(1e-12, n * (2 * q + d * (1 - d)))))
-
-    low, high = -1.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if statistic(middle) > quantile else (low, middle)
-    return low
-
-
 def test_holms_correction_is_that_of_statsmodels() -> None:
     known = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is not installed")
     rng = np.random.default_rng(4)
@@ -103,15 +78,6 @@ def test_a_pair_without_a_common_question_counts_for_nothing() -> None:
     assert found.p_adjusted[0] == alone.p_adjusted[0]
     assert (found.questions[1], found.significant[1]) == (0, False)
     assert compare().p.size == 0
-
-
-def test_questions_of_a_cluster_do_not_count_twice() -> None:
-    rng = np.random.default_rng(7)
-    a, b = rng.integers(0, 2, (2, 15))
-    once = compare(ScorePairs(a, b))
-    thrice = compare(ScorePairs(np.repeat(a, 3), np.repeat(b, 3), np.repeat(np.arange(15), 3)))
-    assert thrice.p[0] == pytest.approx(once.p[0], rel=0.15)
-    assert compare(ScorePairs(np.repeat(a, 3), np.repeat(b, 3))).p[0] < once.p[0] / 2
 
 
 @pytest.mark.parametrize(("n", "per_cluster", "known"), [(39, 1, False), (40, 1, True), (76, 4, False), (80, 4, True)])

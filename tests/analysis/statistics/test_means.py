@@ -44,17 +44,6 @@ def test_a_mean_over_tasks_weighs_tasks_alike() -> None:
     assert (found.mean, found.questions) == (0.5, 4)
 
 
-def test_questions_that_share_a_document_say_less() -> None:
-    scores = [1] * 10 + [0] * 10
-    alone, shared = mean(scores), mean(scores, np.arange(20) // 5)
-    assert (alone.clusters, shared.clusters) == (20, 4)
-    assert shared.low < alone.low < alone.high < shared.high
-
-
-def test_a_few_graded_scores_are_no_certainty() -> None:
-    assert mean([0.1] + [0] * 19).high > 0.08
-
-
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5), st.integers(0, 2)), max_size=30))
 def test_an_interval_is_within_0_and_1_and_holds_its_mean(rows: list[tuple[float, int, int]]) -> None:
     scores, clusters, strata = (list(part) for part in zip(*rows, strict=True)) if rows else ([], [], [])

@@ -51,10 +51,6 @@ def dislikes_clarity(request: Request) -> str:
     return '{"score": 0}' if "clear what is asked" in request.messages[0].content else '{"score": 2}'
 
 
-def grades_one(request: Request) -> str:
-    return "Score: 1/2"
-
-
 def grades_none(request: Request) -> str:
     return "Score: 0/2"
 

@@ -17,30 +17,6 @@ def plan_of(graph: list[Triple], type: str, named: tuple[str, ...] | None = None
 FAW = [("FAW", "founder", "First Ministry"), ("FAW", "headquarters", "Changchun")]
 
 
-VOICE = [("Morty Smith", "voice", "Harry Belden")]
-WORKS = [("Ryan Otter", "music", "Second Wind"), ("Ryan Otter", "music", "The Long Drive")]
-MUSICIAN = [("Roman Miroshnichenko", "award", "IMA"), ("Roman Miroshnichenko", "instrument", "guitar")]
-
-
-@pytest.mark.parametrize(
-    ("graph", "type", "named", "answers", "evidence"),
-    [
-        (VOICE, "simple", ("Morty Smith",), ("Harry Belden",), ["Harry Belden"]),
-        (VOICE, "simple", ("Harry Belden",), ("Morty Smith",), ["Morty Smith"]),
-        (WORKS, "set", ("Ryan Otter",), ("Second Wind", "The Long Drive"), ["Second Wind", "The Long Drive"]),
-        (FAW, "multi-hop", ("Changchun",), ("First Ministry",), ["FAW", "First Ministry"]),
-        (FAW, "multi-hop", ("First Ministry",), ("Changchun",), ["FAW", "Changchun"]),
-        (MUSICIAN, "conditional", ("IMA", "guitar"), ("Roman Miroshnichenko",), ["Roman Miroshnichenko"]),
-    ],
-)
-def test_the_papers_toys_are_asked_from_their_named_entities(
-    graph: list[Triple], type: str, named: tuple[str, ...], answers: tuple[str, ...], evidence: list[str]
-) -> None:
-    (found,) = sample(Graph(graph), type, 0)
-    plan = next(one for one in plans(found) if sorted(one.entities) == sorted(named))
-    assert (plan.answers, list(plan.evidence)) == (answers, evidence)
-
-
 @pytest.mark.parametrize(
     ("graph", "type", "reason"),
     [

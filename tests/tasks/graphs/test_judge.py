@@ -32,7 +32,6 @@ from tests.tasks.graphs.scripts import name
 VOICE = Subgraph("simple", (("Morty Smith", "voice", "Harry Belden"),), ("Morty Smith", "Harry Belden"))
 FORWARD = plans(VOICE)[0]
 SET = plans(Subgraph("set", (("A", "r", "Lima"), ("A", "r", "Oslo")), ("Lima", "Oslo"), "A", "S"))[0]
-TOWNS = Subgraph("comparison", (("Oslo", "population", "9"), ("Bergen", "population", "5")), ("Oslo", "Bergen"))
 
 
 def over_bridge(fact: Triple = ("Norway", "currency", "krone")) -> QuestionPlan:

@@ -28,7 +28,7 @@ def test_broken_records_are_counted_and_the_first_is_shown_with_its_line(as_line
     path = as_lines("q.jsonl", [row(0), row(1, answer=""), *(row(n) for n in range(2, 200))])
     data = load(path, "jsonl")
     assert (data.records, data.n_broken) == (200, 1)
-    assert data.notes() == f"1 of 200 records are broken and not asked, such as {path}:2: answers: is empty"
+    assert data.notes() == f"1 of 200 records are broken and not used, such as {path}:2: answers: is empty"
 
 
 def test_more_broken_records_than_allowed_are_an_error_that_shows_the_first(as_lines: Write) -> None:

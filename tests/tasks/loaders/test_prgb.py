@@ -96,7 +96,7 @@ def test_less_noise_and_fewer_variants_than_wanted_are_told(mixed: Path) -> None
     data = read(mixed, variants=5, noise={"hard": 2})
     assert data.remarks == {LESS_VARIANTS: 4, LESS_NOISE: 4}
     assert {q.meta["noise"]["hard"] for q in data.questions} == {1}
-    assert "4 asked though a record has less noise than requested" in data.notes()
+    assert "4 used although a record has less noise than requested" in data.notes()
 
 
 @pytest.mark.parametrize("size", [3, 7, 30])
