@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import inspect
 import itertools
 import json
