@@ -127,7 +127,7 @@ def measure_case(case: str, port: int, questions: int, timeout: float, result: A
             def __getattr__(self, name: str) -> Any:
                 return lambda *_: None
 
-        done = r_eval.run(grid, out=f"{folder}/run", watcher=EndTimes())
+        done = r_eval.run(grid, out=f"{folder}/run", observer=EndTimes())
         kinds = {name: Counter(e.outcome.kind for e in done.episodes() if e.llm == name) for name in end_seconds}
     result.send((peak(), end_seconds, kinds))
 

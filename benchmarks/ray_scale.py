@@ -51,7 +51,7 @@ def measure(engine: str, epochs: int, folder: Path) -> None:
     llm = {"llm": f"scripted/{folder / 'llm.py'}:reply", "name": "one", "connections": 32}
     grid = Grid(llms=[llm], workflows=["direct"], tasks=["aminer/soay-easy"], samples=20, epochs=epochs)
     clock = RunClock(20 * epochs)
-    asyncio.run(arun(grid, folder / engine, engine=engine, watcher=clock))
+    asyncio.run(arun(grid, folder / engine, engine=engine, observer=clock))
     rate = (clock.done - 1) / (clock.last - clock.first)
     growth = (clock.end - clock.half) * 1024 / (clock.done / 2)
     print(

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from pydantic_core import to_json, to_jsonable_python
 
@@ -82,16 +83,30 @@ class EnvironmentFailure(Exception):
     """
 
 
-def query_api(method: Method) -> Method:
+@overload
+def query_api(method: Method) -> Method: ...
+
+
+@overload
+def query_api(*, blocking: bool = True) -> Callable[[Method], Method]: ...
+
+
+def query_api(method: Method | None = None, *, blocking: bool = True) -> Method | Callable[[Method], Method]:
     """Mark a function of a file, or a method of an `Environment`, as a query API.
+
+    Args:
+        blocking: False for one that returns within microseconds, for example from memory: it is called on the event
+            loop itself, which saves the way to a thread and back.
 
     Raises:
         TypeError: It is no function.
     """
+    if method is None:
+        return functools.partial(query_api, blocking=blocking)
     function: Any = getattr(method, "__func__", method)  # of a static or class method
     if not callable(function):
         raise TypeError(f"@query_api marks functions and methods, not a {type(method).__name__}")
-    function.__query_api__ = True
+    function.__query_api__, function.__blocking__ = True, blocking
     return method
 
 
@@ -165,6 +180,8 @@ class Environment:
         method = getattr(self, api)
         if inspect.iscoroutinefunction(method):
             value = method(**arguments)
+        elif not getattr(method, "__blocking__", True):
+            value = _plain(method(**arguments))
         else:
             value = await threads.run(lambda: _plain(method(**arguments)))
         return await loop_of(self).run(_awaited(value)) if inspect.isawaitable(value) else value

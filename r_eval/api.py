@@ -132,7 +132,7 @@ def run(
     engine: str = "local",
     fresh: bool = False,
     cache: bool | None = None,
-    watcher: RunObserver | None = None,
+    observer: RunObserver | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> Run:
     """Run a grid, or resume it; works in a notebook too, where an event loop is running already.
@@ -144,7 +144,7 @@ def run(
         engine: "local", this process, or "ray", a Ray cluster.
         fresh: Move what is in the folder aside and start over.
         cache: Whether replies of earlier runs are reused; None does so for LLMs at temperature 0.
-        watcher: Is called as the run proceeds; see `r_eval.runner.observer`.
+        observer: Is called as the run proceeds; see `r_eval.runner.observer`.
         on_runner: Called with the `Runner` before it starts; its `stop` ends the run early.
 
     Raises:
@@ -158,7 +158,7 @@ def run(
             on_runner(runner)
 
     options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
-    job = arun(grid, out, **options, watcher=watcher, on_runner=started)
+    job = arun(grid, out, **options, observer=observer, on_runner=started)
     try:
         asyncio.get_running_loop()
     except RuntimeError:

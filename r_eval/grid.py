@@ -10,7 +10,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import (
@@ -23,6 +23,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from r_eval.errors import MissingExtra, UserError, describe_invalid
 from r_eval.files import YamlFile
@@ -262,7 +263,8 @@ class Grid(Section):
     Attributes:
         name: The run's name; by default the file's.
         seed: Decides the sample of questions and whatever conditions draw.
-        llms, workflows, tasks, conditions: The axes of the grid; an entry is a name, or a mapping with settings.
+        llms, workflows, tasks, conditions: The axes of the grid; an entry is a name, or a mapping with settings. A grid
+            of nothing but `oracle` needs no LLMs.
         vary: Settings with several values each.
         samples: Questions per task; by default all.
         epochs: Attempts at each question.
@@ -280,7 +282,7 @@ class Grid(Section):
 
     name: str = Field("grid", pattern=r"^\w[\w.-]*$")
     seed: int = Field(0, strict=True)
-    llms: list[LLMEntry] = Field(min_length=1)
+    llms: list[LLMEntry] = []
     workflows: list[WorkflowEntry] = Field(min_length=1)
     tasks: list[TaskEntry] = Field(min_length=1)
     conditions: list[ConditionEntry] = [ConditionEntry(condition="clean")]
@@ -318,6 +320,12 @@ class Grid(Section):
         key = str(info.field_name).removesuffix("s")
         values = [values] if isinstance(values, str | dict) else values
         return [{key: v} if isinstance(v, str) else v for v in values] if isinstance(values, list) else values
+
+    @model_validator(mode="after")
+    def _needs_llms(self) -> Self:
+        if not self.llms and any(entry.workflow != "oracle" for entry in self.workflows):
+            raise PydanticCustomError("missing", "Field required", {"at": ("llms",)})
+        return self
 
     @field_validator("stop_early", mode="before")
     @classmethod

@@ -203,3 +203,14 @@ def test_a_grid_in_python_gets_the_same_sentences() -> None:
         Grid(workflow=["react"], **parts)
     with pytest.raises(UserError, match="Grid: samples: must be a whole number, not 'two'"):
         Grid(workflows=["react"], samples="two", **parts)
+
+
+def test_a_grid_of_oracles_names_no_llms(tmp_path: Path) -> None:
+    done = run(Grid(workflows=["oracle"], tasks=["wiki/high-freq"], samples=2), tmp_path / "run")
+    assert [(episode.workflow, episode.llm, episode.outcome.kind) for episode in done.episodes()] == [
+        ("oracle", "none", "finished")
+    ] * 2
+    for workflows in (["oracle", "react"], ["direct"]):
+        for llms in ({}, {"llms": []}):
+            with pytest.raises(UserError, match="the key llms is missing"):
+                Grid(workflows=workflows, tasks=["wiki/high-freq"], **llms)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import os
 import shutil
 import signal
 import sys
@@ -64,11 +65,14 @@ class Agent(Workflow):
     Args:
         command: The program and its arguments.
         function: A Python function instead: `file.py:function` or `module:function`.
+        pass_env: Names of further environment variables to pass to the program.
     """
 
     last_chance: ClassVar[bool] = False
 
-    def __init__(self, command: Sequence[str] | None = None, function: str | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str] | None = None, function: str | None = None, pass_env: Sequence[str] = ()
+    ) -> None:
         """Find the program.
 
         Raises:
@@ -79,6 +83,9 @@ class Agent(Workflow):
             raise ValueError("expected either command: [python, my_agent.py] or function: my_agent.py:answer")
         self.command = None if command is None else _absolute_command(command)
         self.function = None if function is None else _absolute_function(function)
+        self.pass_env = [pass_env] if isinstance(pass_env, str) else list(pass_env)
+        if reserved := [name for name in self.pass_env if name in VARIABLES]:
+            raise ValueError(f"pass_env: {reserved[0]} is set for each episode and cannot be passed on")
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", "The workflow agent")
 
@@ -86,7 +93,7 @@ class Agent(Workflow):
         """A program is identified by the content of the files in its command, wherever they are."""
         source, _, name = (self.function or "").rpartition(":")
         hashes = settings_hashes({"command": self.command, "function": [source, name]}, "program")
-        return {"program": hashes.pop("program"), "code": hashes, "prompt": {}}
+        return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
 
     async def prepare(self) -> None:
         await threads.run(importlib.import_module, SDK)  # in a thread: it takes a second
@@ -101,6 +108,7 @@ class Agent(Workflow):
         async with open_episode(session, llm, limits) as episode:
             payload = _payload(question, session, episode)
             variables = {name: clean(payload[key]).replace("\0", "")[:MAX_VARIABLE] for name, key in VARIABLES.items()}
+            variables |= {name: os.environ[name] for name in self.pass_env if name in os.environ}
             variables |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
             async with start_program(command, variables, encode_body(payload)) as program:
                 await episode.serve(program.wait())

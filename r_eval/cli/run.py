@@ -90,7 +90,8 @@ def read_grid(path: Path | None, flags: dict[str, Any]) -> Grid:
         raise UserError(f"{FLAGS[key]} defines a grid without a file; in {path}, set {key}: instead")
     if path is not None:
         return Grid.load(path)
-    missing = [flag for key, flag in FLAGS.items() if key not in flags and key != "samples"]
+    optional = {"samples", "llms"} if flags.get("workflows") == ["oracle"] else {"samples"}
+    missing = [flag for key, flag in FLAGS.items() if key not in flags and key not in optional]
     if missing:
         lacking = f"; {' and '.join(missing)} missing" if flags else ": r-eval run GRID.yaml"
         raise UserError(f"a run needs a grid file, or --workflow, --llm and --task{lacking}")
@@ -185,7 +186,7 @@ async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dic
             before[name] = signal.signal(name, stop)
 
     try:
-        return await arun(grid, out, watcher=observer, on_runner=on_runner, **options)
+        return await arun(grid, out, observer=observer, on_runner=on_runner, **options)
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:

@@ -253,7 +253,7 @@ async def arun(
     engine: str = "local",
     fresh: bool = False,
     cache: bool | None = None,
-    watcher: RunObserver | None = None,
+    observer: RunObserver | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> RunFolder:
     """Run a grid, or resume it; returns the run's folder. For what is not said here see `r_eval.api.run`.
@@ -289,7 +289,7 @@ async def arun(
 
             cluster = stack.enter_context(RayEngine(plan, resources, limit))
             pools, watch = cluster.pool, cluster.watch
-        runner = Runner(plan, store, pools, watcher or RunObserver(), replies, rule, watch)
+        runner = Runner(plan, store, pools, observer or RunObserver(), replies, rule, watch)
         if on_runner is not None:
             on_runner(runner)
         state = "interrupted"

@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_lines_have_what_is_done_and_what_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(Grid.load(folder / "grid.yaml"), folder / "out", watcher=ProgressObserver(live=False))
+    run(Grid.load(folder / "grid.yaml"), folder / "out", observer=ProgressObserver(live=False))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("12 episodes of 3 systems")
     assert {"one: 4 of 4, done", "two: 4 of 4, 4 failed, done", "(no LLM): 4 of 4, done"} <= set(lines)

@@ -111,6 +111,13 @@ def test_flags_alone_define_a_grid_with_a_name_of_its_own(desk: Path) -> None:
     assert (again["run"], other["run"] == first["run"]) == (first["run"], False)
 
 
+def test_the_oracle_alone_needs_no_llm(desk: Path) -> None:
+    words = ["run", "--workflow", "oracle", "--task", "aminer/soay-easy", "--samples", "2", "--quiet"]
+    assert printed(desk, *words)["outcomes"] == {"finished": 2}
+    refused = typed_here(["run", "--workflow", "react", "--task", "aminer/soay-easy"], desk)
+    assert (refused.returncode, "--llm missing" in refused.stderr) == (2, True)
+
+
 def test_a_dry_run_says_what_is_recorded_and_writes_nothing(desk: Path) -> None:
     grid = "llms: [{llm: scripted/./llm.py:cut, name: m}]\nworkflows: [direct]\ntasks: [aminer/soay-easy]\n"
     (desk / "grid.yaml").write_text(grid, encoding="utf-8")

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import json
 import re
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -303,3 +304,21 @@ def test_waiting_for_a_place_in_the_sandbox_is_not_the_episodes_time() -> None:
     assert waited > 2
     assert max(meter.still) > waited - 0.5
     assert meter.charged < 1
+
+
+def test_an_api_that_says_it_does_not_block_is_called_on_the_event_loop(sandbox: Sandbox) -> None:
+    class Fast(Environment):
+        """Threads."""
+
+        @query_api(blocking=False)
+        def here(self) -> bool:
+            """Whether this is the loop's thread."""
+            return threading.current_thread() is threading.main_thread()
+
+        @query_api
+        def there(self) -> bool:
+            """Whether this is the loop's thread."""
+            return threading.current_thread() is threading.main_thread()
+
+    session = Session(Fast(), sandbox)
+    assert [asyncio.run(session.call(name, {})).value for name in ("here", "there")] == [True, False]

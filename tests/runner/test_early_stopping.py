@@ -119,7 +119,7 @@ def test_decisions_and_records_are_the_same_in_any_order_and_after_any_interrupt
     async def broken_off() -> Run:
         for episodes in (1, 5, 11, 2, 17):
             counting = Counting(episodes)
-            result = await arun(grid(), desk.path / "cut", watcher=counting, on_runner=counting.on_runner)
+            result = await arun(grid(), desk.path / "cut", observer=counting, on_runner=counting.on_runner)
         assert result.state in ("interrupted", "complete")
         return await arun(grid(), desk.path / "cut")
 

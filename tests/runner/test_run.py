@@ -184,7 +184,7 @@ def test_the_bytes_do_not_depend_on_an_interruption(desk: CommandDesk, tmp_path:
             runners[-1].stop()
 
     again = tmp_path / "again"
-    states = [run(grid, again, watcher=Stopping(), on_runner=runners.append).state for _ in range(2)]
+    states = [run(grid, again, observer=Stopping(), on_runner=runners.append).state for _ in range(2)]
     assert states == ["interrupted", "interrupted"]
     assert run(grid, again).state == "complete"
     assert contents(again) == contents(once.path)
@@ -290,7 +290,7 @@ def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: CommandDesk) ->
             order.append(episode.llm)
 
     slow, quick = desk.llm(SLOW, "slow", seconds=0.4), desk.llm(PLAIN, "quick")
-    run(desk.grid({**slow, "connections": 1}, quick, samples=1), desk.out, watcher=Listening())
+    run(desk.grid({**slow, "connections": 1}, quick, samples=1), desk.out, observer=Listening())
     assert order == ["quick", "quick", "slow", "slow"]
 
 

@@ -28,8 +28,8 @@ pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
 AGENTS = Path(__file__).parents[1] / "agents.py"
 
 
-def function(name: str) -> Agent:
-    return Agent(function=f"{AGENTS}:{name}")
+def function(name: str, **settings: Any) -> Agent:
+    return Agent(function=f"{AGENTS}:{name}", **settings)
 
 
 def script(folder: Path, text: str) -> Agent:
@@ -73,15 +73,17 @@ def test_every_call_is_recorded_in_its_order(play: Play) -> None:
 def test_a_program_is_handed_the_question_and_two_addresses_and_nothing_else(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("MY_SETTING", "ä")
     monkeypatch.setenv("MY_SECRET", "hidden")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
     question = QUESTION.model_copy(update={"context": [Document(title="A book", text="Eggs.")]})
-    played = play(function("show_input"), "", shown=[EXAMPLE], question=question)
+    played = play(function("show_input", pass_env=["MY_SETTING", "UNSET"]), "", shown=[EXAMPLE], question=question)
     found = json.loads(played.answer)
     keys, variables = found["keys"], found["variables"]
     assert play(function("asynchronous"), ["café Ωmega 日本"]).answer == "café Ωmega 日本"
     assert (found["folder"], found["at"]) == ([], variables["HOME"])
     assert not Path(found["at"]).exists()
+    assert variables.pop("MY_SETTING") == "ä"
     assert set(variables) == {
         *("PATH", "HOME", "TMPDIR", "LANG", "NO_PROXY", "no_proxy", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
         *("OPENAI_MODEL", "R_EVAL_MCP_URL", "R_EVAL_QUESTION", "R_EVAL_INSTRUCTION"),
@@ -319,6 +321,7 @@ def test_a_change_of_the_program_changes_the_fingerprint_and_its_place_does_not(
         ({"command": ["no-such-program-here"]}, "there is no program no-such-program-here"),
         ({"function": "mine.py"}, "expected function: my_agent.py:answer"),
         ({"function": "none.py:answer"}, "none.py: no such file"),
+        ({"command": ["python"], "pass_env": ["OPENAI_API_KEY"]}, "OPENAI_API_KEY is set for each episode"),
         ({"command": ["python"], "beam": 2}, "unknown setting 'beam'"),
     ],
 )
