@@ -87,7 +87,8 @@ def declare(
 
     Args:
         name: As it is called there; made an identifier that is not `used_names`.
-        description: Free text, or a docstring with its arguments.
+        description: Free text, or a docstring with its arguments. Where there is none, a name that is not ASCII is
+            described by itself, since it is lost otherwise.
         schema: Object schema of the arguments; references may only point into itself.
         returns: Schema of the result, where it is known.
         notes: Receives what the schema that a model sees allows beyond the declared one.
@@ -109,12 +110,13 @@ def declare(
     for own, declared in wire.items():
         inner = {"title": f"{called}_{own}", **properties[declared]}
         default = MISSING if declared in needed else inner.get("default")
-        text = printable(str(inner.get("description") or described.get(declared, "")))
+        renamed = "" if declared.isascii() else declared
+        text = printable(str(inner.get("description") or described.get(declared) or renamed))
         parameters.append(Parameter(own, inner, default, " ".join(text.split())))
     types = {p.name: _type_of(p) for p in parameters}
     return DeclaredSpec(
         name=called,
-        summary=" ".join((doc.short_description or "").split()),
+        summary=" ".join((doc.short_description or ("" if name.isascii() else printable(name))).split()),
         details=doc.long_description or "",
         parameters=tuple(parameters),
         result=_result(returns),

@@ -140,7 +140,7 @@ class Operation:
         self._read_body(resolved(self._document, self._about.get("requestBody")))
         text = "\n\n".join(str(self._about[key]) for key in ("summary", "description") if self._about.get(key))
         schema = {"type": "object", "properties": self._properties, "required": self._required}
-        return text, schema, self._returns()
+        return text or f"{self.method.upper()} {self.path}", schema, self._returns()
 
     def _read_parameter(self, where: str, name: str, about: Mapping[str, Any]) -> None:
         if key_place(where, name) in self._keys or (where == "header" and name.lower() in NOT_PARAMETERS):

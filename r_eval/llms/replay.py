@@ -40,7 +40,7 @@ class StoredReply:
     owner: bytes = b""
 
 
-class Store(Protocol):
+class ReplySource(Protocol):
     """What an episode needs of a `ReplyStore`, which may be in another process."""
 
     async def find(self, key: ReplyKey) -> StoredReply | None: ...
@@ -92,7 +92,7 @@ class ReplyStores:
         usage: By the LLM's name.
     """
 
-    store: Store | None = None
+    store: ReplySource | None = None
     run: str = ""
     use_cache: bool = True
     cache_all: bool = False

@@ -148,3 +148,13 @@ def test_no_schema_holds_up_a_call(schema: dict[str, Any], value: Any) -> None:
             spec.check({"n": value})
 
     assert quickest(check, enough=0.15) < 0.15
+
+
+@pytest.mark.parametrize("name", ["书名", "назва", "عنوان", "título", "書-名"])
+def test_a_name_that_is_lost_is_its_description(name: str) -> None:
+    spec = declare(name, "", {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]})
+    assert spec.name.isascii()
+    assert (spec.summary, spec.parameters[0].description) == (name, name)
+    assert spec.wired({spec.parameters[0].name: "x"}) == {name: "x"}
+    said = declare(name, "Finds.\n", {"type": "object", "properties": {name: {"description": "A title."}}})
+    assert (said.summary, said.parameters[0].description) == ("Finds.", "A title.")
