@@ -108,8 +108,8 @@ def compare_runs(
     found = [_compared(results, scored[scored["condition"] == one], one, wanted, cluster) for one in results.conditions]
     compared = [replace(one, changed=changed) for one in found if one.pairs["questions"].sum()]
     if not compared:
-        why = f"all {changed} common ids have another text in another run" if changed else "no systems have any"
-        raise UserError(f"no question is common to what is to be compared: {why}. Systems: {', '.join(versions)}")
+        why = f": the runs share {changed:,} ids, but with different texts" if changed else ""
+        raise UserError(f"the systems share no question{why}. Systems: {', '.join(versions)}")
     return compared
 
 

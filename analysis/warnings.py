@@ -77,7 +77,7 @@ def _stopped(manifest: dict[str, Any]) -> Iterator[str]:
     for (condition, why), systems in groups.items():
         yield f"{f'{condition}: ' if several else ''}{', '.join(systems)} {why}"
     if groups:
-        yield "means, intervals and p are of the questions asked until a system was stopped, which flatters the leader"
+        yield "means, intervals and p-values cover the questions until a system was stopped, which favours the leader"
 
 
 def _adapted(manifest: dict[str, Any]) -> Iterator[str]:

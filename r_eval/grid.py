@@ -164,7 +164,7 @@ class TaskEntry(Section):
         data: A dataset's file or folder, or `hf:ORGANISATION/NAME`, read by `r_eval.tasks.loaders`.
         format: The form of the data; an installed task knows its own.
         level: The level of the data's questions, in place of the format's own.
-        broken: The largest share of broken records that is put up with.
+        broken: The maximum share of broken records.
         config, split: Which part of a dataset of the Hugging Face Hub.
         passages: Where the questions' own documents are: in every prompt, behind the query APIs only, or nowhere.
         columns, aliases, language, difficulty, frequency, variants, noise, resample: Settings of some formats.
@@ -206,7 +206,7 @@ class TaskEntry(Section):
     def _with_data(self) -> TaskEntry:
         alone = set(self.of_data) - (set(OF_WORLD) if self.questions is None else set())
         if self.data is None and alone:
-            raise ValueError(f"{next(key for key in OF_DATA if key in alone)}: goes with data: FILE, which is missing")
+            raise ValueError(f"{next(key for key in OF_DATA if key in alone)}: needs data: FILE")
         if self.data is not None and self.questions is not None:
             raise ValueError("give the questions as data: or as questions:, not as both")
         return self
@@ -272,7 +272,7 @@ class Grid(Section):
         limits: Bounds of every episode.
         exclude: Cells to leave out.
         budget: What the run may spend.
-        stop_early: Whether systems that are certainly not among the best get no further questions.
+        stop_early: Whether to stop systems that are significantly not among the best.
 
     Example:
         >>> grid = Grid(workflows=["react"], llms=["gguf/smollm2-135m"], tasks=["wiki/high-freq"], samples=5)

@@ -155,7 +155,7 @@ class Manifest(ManifestPart):
     """A run's record of itself.
 
     Attributes:
-        schema_: Version of this form.
+        schema_: Version of this schema.
         name, seed, grid, vary: Of the grid, and the grid as resolved.
         id: Under which replies are kept for the resume of the run.
         created, updated: When.

@@ -214,7 +214,7 @@ class Episode(Record):
     """One system's attempt at one question under one condition.
 
     Attributes:
-        schema_: Version of this form.
+        schema_: Version of this schema.
         episode_id: Hash of system, task, condition, question and epoch: the same in every run of the same grid.
         question_id, question: The question.
         task, domain, level: Where it comes from.

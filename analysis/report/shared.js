@@ -76,7 +76,7 @@ function script(path) {
   if (!loading.has(path)) {
     loading.set(path, new Promise((resolve, reject) => {
       document.head.append(h("script", { src: path, onload: resolve,
-        onerror: () => reject(new MissingData(`The file ${path} beside this page is missing. Write the report again.`)) }));
+        onerror: () => reject(new MissingData(`The file ${path} of this report is missing. Run r-eval report again.`)) }));
     }));
   }
   return loading.get(path);

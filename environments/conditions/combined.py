@@ -60,7 +60,7 @@ class Combined:
 
 
 CLEAN = Combined("clean", ())
-"""The environment as it is."""
+"""The unchanged environment."""
 
 
 def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Combined:

@@ -54,8 +54,9 @@ class Subject:
 def described(subject: Subject) -> Iterator[Finding]:
     """What docstrings and signatures leave unsaid."""
     if not subject.environment.description.strip():
-        text = "it has no docstring" if subject.functions else "it does not say what it is"
-        yield subject.at(subject.whole, "error", text, "say in a sentence what it knows: models are told it")
+        text = "it has no docstring" if subject.functions else "it has no description"
+        todo = "describe the domain in one sentence: it becomes part of the prompt"
+        yield subject.at(subject.whole, "error", text, todo)
     if not subject.environment.specs():
         yield subject.at(subject.whole, "error", "it has no query API", "mark functions or methods with @query_api")
     for api, spec in subject.environment.specs().items():
@@ -66,18 +67,18 @@ def described(subject: Subject) -> Iterator[Finding]:
 def _unsaid(spec: ApiSpec, function: Any) -> Iterator[tuple[Severity, str, str]]:
     """What one API leaves unsaid; `function` is None where it is declared by a schema."""
     if not spec.summary.strip():
-        yield "error", "no docstring", "say in its first line what it does: models are told it"
+        yield "error", "no docstring", "describe it in the first line: it becomes the tool's description"
     hints = inspect.get_annotations(function) if function is not None else None
     for name in (p.name for p in spec.parameters if not p.description):
-        todo = f'add a line "{name}: ..." below "Args:"' if hints is not None else "let its schema do so"
-        yield "warning", f"nothing describes the parameter {name}", todo
+        todo = f'add a line "{name}: ..." below "Args:"' if hints is not None else "add a description to its schema"
+        yield "warning", f"the parameter {name} has no description", todo
     if hints is None:
         return
     for name in (p.name for p in spec.parameters if p.name not in hints):
-        todo = "annotate it: without a type nothing checks what a model writes"
+        todo = "annotate it: without a type, arguments are not validated"
         yield "error", f"the parameter {name} has no type", todo
     if "return" not in hints:
-        yield "warning", "no return type", "annotate it: PAL programs are written from it"
+        yield "warning", "no return type", "annotate it: PAL's prompt shows it"
 
 
 async def check_records(subject: Subject, kinds: Sequence[str]) -> tuple[list[Finding], Records]:
@@ -89,9 +90,9 @@ async def check_records(subject: Subject, kinds: Sequence[str]) -> tuple[list[Fi
     """
     method = type(subject.environment).records
     if method is Environment.records:
-        todo = "define records(kind), from which question templates are filled"
+        todo = "define records(kind), which question templates use"
         severity: Severity = "warning" if subject.functions else "note"
-        return [subject.at(subject.whole, severity, "it has no records", todo)], {}
+        return [subject.at(subject.whole, severity, "it has no records for question templates", todo)], {}
     place = place_of(method, subject.target)
     findings: list[Finding] = []
     found: Records = {}
@@ -101,25 +102,25 @@ async def check_records(subject: Subject, kinds: Sequence[str]) -> tuple[list[Fi
         (value, error), (again, _) = tries
         wrong = f"raises {describe(error)}" if error else _wrong_records(value, again)
         if wrong and (kind in needed or not isinstance(error, KeyError)):
-            todo = "give a list of dicts of text, numbers and lists in a fixed order; KeyError for an unknown kind"
+            todo = "return a list of dicts of text, numbers and lists in a fixed order; KeyError for an unknown kind"
             findings.append(subject.at(place, "error", f"records({kind!r}) {wrong}", todo))
         elif value and not wrong:
             found[kind] = value
     counts = ", ".join(f"{len(records):,} {kind}" for kind, records in found.items())
-    return [*findings, subject.at(place, "note", f"records: {counts or 'of no kind that is known'}")], found
+    return [*findings, subject.at(place, "note", f"records: {counts or 'none of a known kind'}")], found
 
 
 def _wrong_records(records: Any, again: Any) -> str:
     """What is wrong with records, after their call; "" where nothing is."""
     if not isinstance(records, list):
-        return f"gives a {type(records).__name__}, no list"
+        return f"returns a {type(records).__name__} instead of a list"
     try:
         text = json.dumps(records, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         text = ""
     if not (text and all(isinstance(record, dict) for record in records)):
-        return "gives what is no data"
-    return "" if text == json.dumps(again, default=str) else "gives another list when called again"
+        return "returns values that are not data"
+    return "" if text == json.dumps(again, default=str) else "returns a different list on the second call"
 
 
 def _kinds_of_templates(environment: Environment) -> list[str]:

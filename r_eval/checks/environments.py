@@ -74,7 +74,7 @@ def check(
         try:
             return asyncio.run(_findings(subject, calls, nothing, kinds, name, call))
         except HookFailure as failure:
-            todo = "fix it first: nothing was called"
+            todo = "fix this first: no query API was called"
             return [subject.at(subject.whole, "error", str(failure), todo)]
 
 
@@ -106,8 +106,8 @@ async def _findings(
         if api in allowed or some:
             findings += judged(subject, api, some, any(one[0] == api for one in [*calls, *tried]))
     if missing := [api for api in specs if api not in allowed]:
-        what = f"not called, since they do not declare that they only read: {', '.join(missing)}"
-        findings.append(subject.at(subject.target, "note", what, "--call calls them"))
+        what = f"not called, because they are not declared read-only: {', '.join(missing)}"
+        findings.append(subject.at(subject.target, "note", what, "add --call to call them"))
     return findings
 
 

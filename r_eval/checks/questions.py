@@ -36,9 +36,8 @@ Over = tuple[str, Mapping[str, Any]]
 PROGRAM_FAULTS = {
     "a program that fails": "fix the program or leave the question out: no demonstration can show how it is solved",
     "a program that gives another answer": "make the gold what the program gives, or fix the program",
-    "evidence that no observation of the program holds": "name what the query APIs return, in their own words",
-    "an answer that no observation of the program holds": "name in evidence what must have been observed: the answer "
-    "is worked out, or is known without the APIs",
+    "evidence that is in none of the program's observations": "quote texts that the query APIs return",
+    "an answer that is in none of the program's observations": "list in evidence what the answer is computed from",
 }
 """What running programs shows, and what to do about it."""
 
@@ -105,7 +104,7 @@ def check_questions(
     groups, season, known = form(file.questions), read_season(path), over or environment_for(path)
     if demonstrations:
         silent = [q for q in file.questions if q.program and "#" not in q.program]
-        todo = "say in comments why each call is made: they are the thoughts that demonstrations show"
+        todo = "explain each call in a comment: comments are the reasoning of demonstrations"
         groups.append(Group("note", "a program without comments", todo, silent))
     notes = [file.note(f"season {season.version} over {season.environment or 'triples'}")] if season else []
     notes.append(file.note(summary(file.questions)))
@@ -114,9 +113,9 @@ def check_questions(
         with Sandbox() as sandbox:
             groups += check_programs(file.questions, environment, sandbox)
     elif any(parses(q.program) for q in file.questions):
-        why = "its environment is not known or not beside it", "--environment NAME"
+        why = "its environment is unknown or outside its folder", "name it with --environment"
         if environment is not None:
-            why = "they call what is not yours", "--call runs them"
+            why = "they call external tools or services", "add --call to run them"
         notes.append(file.note(f"its programs were not run: {why[0]}", why[1]))
     return [*file.findings(groups), *surface(file), *notes]
 
@@ -149,10 +148,10 @@ def form(questions: Sequence[Question]) -> list[Group]:
     broken = [q for q in questions if q.program and not parses(q.program)]
     bare = [q for q in questions if not q.program]
     unjudged = [q for q in questions if not judged_by_containment(q)]
-    leak, only = "an answer that the question contains", "say in the question what makes its answer the only one"
+    leak, only = "an answer that the question contains", "make the question unambiguous"
     why = "without it the oracle gives up and it cannot be a demonstration"
-    chance = "a gold that containment cannot judge (yes/no, a count, nothing, a long text) and name no evidence"
-    evidence = "name in evidence what an observation must hold, or its response type stays undecided"
+    chance = "a gold that occurs in any text (yes/no, a count) or is empty or long, and no evidence"
+    evidence = "list in evidence what an observation must contain, otherwise the response type is undecided"
     choice = "ask without naming it, or offer a choice (A or B) that it is one of"
     return [
         Group("error", "the text of an earlier question, with other answers", only, other),

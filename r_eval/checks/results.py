@@ -58,14 +58,17 @@ def judged(subject: Subject, api: str, calls: Sequence[CallOutcome], known: bool
     for (_, place), some in groups.items():
         error = some[0].error
         if isinstance(error, Endless):
-            what, todo = f"does not end: {error}", "give whatever it waits for a time limit"
+            what, todo = f"does not end: {error}", "set a time limit for what it waits for"
         else:
             what = f"raises {clip(describe(error), 200)}" if error else ""
-            todo = "return data, or raise NotFound(...) or ToolError(...), whose message a model can act on"
+            todo = (
+                "return data, or raise NotFound(...) or ToolError(...) with a message that the model can act on; "
+                "other exceptions end the episode"
+            )
         yield _failure(subject, api, f"{some[0]} {what} ({counted(len(some), 'call')})", todo, place)
     for one in [one for one in calls if one.repeated not in (None, one.text)][:1]:
-        text = f"{one} gave another result in a second session: {_difference(one.text, one.repeated or '')}"
-        todo = "order results by a fixed key, seed what is random, keep no state on what sessions share"
+        text = f"{one} returned a different result in a second session: {_difference(one.text, one.repeated or '')}"
+        todo = "sort results, seed randomness, and share no state between sessions"
         yield _failure(subject, api, text, todo)
     yield _summary(subject, api, calls, known)
 
@@ -85,12 +88,15 @@ def _summary(subject: Subject, api: str, calls: Sequence[CallOutcome], known: bo
     nothing = sum(isinstance(one.error, NotFound) for one in calls)
     if spec.parameters and not known:
         needed = ", ".join(p.name for p in spec.parameters if p.required)
-        text = f"not tried with what is there: no value is known for {needed}"
-        todo = "give the environment records(), a question file beside it with programs, or an example in the docstring"
+        text = f"not called with existing values: none is known for {needed}"
+        todo = (
+            "define records(), put an example into the docstring, "
+            "or a question file with programs next to the environment"
+        )
         return subject.of(api, "warning", text, todo)
     if calls and nothing == len(calls):
-        text = f"{counted(nothing, 'call')}, and none found anything"
-        return subject.of(api, "warning", text, "see with r-eval call whether it ever does")
+        text = "the call found nothing" if nothing == 1 else f"none of {nothing:,} calls found anything"
+        return subject.of(api, "warning", text, "try other arguments with r-eval call")
     failed = len(calls) - answered - nothing
     text = f"{counted(len(calls), 'call')}: {answered} answered, {nothing} found nothing"
     return subject.of(api, "note", text + (f", {failed} failed" if failed else ""))

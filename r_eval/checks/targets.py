@@ -70,9 +70,7 @@ def _check(target: str, environment: str | None, call: bool, settings: Mapping[s
         return questions.check_questions(path, (environment, settings) if environment else None, call)
     if path.suffix in (".yaml", ".yml"):
         if {"graph", "placeholders"} & set(yaml_keys(path)):
-            raise UserError(
-                f"{target}: a graph or world file is checked by r-eval generate, which makes questions of it"
-            )
+            raise UserError(f"{target}: r-eval generate checks graph and world files")
         return templates.check_templates(path, call) if "templates" in yaml_keys(path) else check_grid(path, call)
     if there and path.suffix != ".py":
         return check_data(path)

@@ -39,7 +39,8 @@ def check_templates(path: Path, call: bool = False) -> list[Finding]:
     file = read_templates(path)
     environment = open_environment(located(file.environment, path.parent))
     if is_foreign(environment) and not call:
-        return [Finding(str(path), str(path), "note", "no question was made: that calls what is not yours", "--call")]
+        what = "no question was generated, because the environment calls external tools or services"
+        return [Finding(str(path), str(path), "note", what, "add --call to allow it")]
     records = KnownRecords(environment, file.records)
     with Sandbox() as sandbox:
         return [
@@ -80,5 +81,5 @@ def _of_questions(made: Generated) -> Iterator[Found]:
         text = "it gives no question" + ("" if made.dropped.total() else ": there is no such record")
         yield "error", text, "see what drops them, or take other records"
     elif not all(map(judged_by_containment, made.questions)):
-        text = "an answer is in any text by chance (yes/no, a count), and the template names no evidence"
-        yield "warning", text, "name in evidence: what an observation must hold"
+        text = "an answer occurs in any text (yes/no, a count), and the template has no evidence"
+        yield "warning", text, "list in evidence: what an observation must contain"

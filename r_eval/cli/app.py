@@ -33,7 +33,7 @@ COMMANDS = {
     "list": "List what a grid can name.",
     "call": "List the query APIs of an environment, or call them.",
     "check": "Check environments, templates, question files and grids for problems.",
-    "generate": "Make questions with gold answers.",
+    "generate": "Generate questions with gold answers.",
     "new": "Write a runnable starting point for your own domain.",
     "doctor": "Say what is installed, what is missing, and what to type.",
     "serve": "Serve an environment to other programs until Ctrl-C.",

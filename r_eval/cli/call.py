@@ -116,7 +116,7 @@ def _print_apis(name: str, environment: Environment, json: bool) -> None:
     lines = [" ".join(environment.description.partition("\n\n")[0].split()) or name]
     for spec in specs:
         lines.append(f"  {spec.name}({', '.join(p.signature() for p in spec.parameters)}) -> {spec.returns}")
-        lines.append(f"      {spec.summary or '(no docstring: models are told nothing of it)'}")
+        lines.append(f"      {spec.summary or '(no docstring: models see no description)'}")
     if specs:
         needed = "".join(f" {p.name}=..." for p in specs[0].parameters if p.required)
         lines.append(f"next: r-eval call {name} {specs[0].name}{needed}, or r-eval call {name} --prompt react")

@@ -138,7 +138,7 @@ def extract_triples(
 ) -> None:
     """Extract triples from documents with an LLM.
 
-    With --names or --known, the LLM decides which listed name each extracted one means. generate makes questions
+    With --names or --known, the LLM matches each extracted name with a listed one. generate makes questions
     from the triples with a graph file.
     """
     from r_eval.environments.corpus.sources import read_documents
@@ -206,7 +206,7 @@ def suggest_templates(
 
     templates, dropped = asyncio.run(draft())
     if not templates:
-        raise UserError(f"{llm} drafted no template that holds; dropped: {_counts(dropped)}")
+        raise UserError(f"no template drafted by {llm} passed the checks; dropped: {_counts(dropped)}")
     out.parent.mkdir(parents=True, exist_ok=True)
     head = HEAD.format(llm=llm) + f"environment: {environment_from(environment, out.parent)}\ntemplates:\n"
     out.write_text(head + as_yaml(templates), encoding="utf-8")

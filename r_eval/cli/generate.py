@@ -57,9 +57,9 @@ def generate(
         str | None, typer.Option("--paraphrase", metavar="LLM", help="Have this LLM reword the questions.")
     ] = None,
 ) -> None:
-    """Make questions with gold answers.
+    """Generate questions with gold answers.
 
-    Exit status 1 if a template gives none.
+    Exit status 1 if a template generates none.
     """
     written = {path.resolve() for path in (out, private or out)}
     if file.resolve() in written:
@@ -108,7 +108,7 @@ def _next_season(refresher: Refresher, season: Season, folder: Path, made: Gener
     """The season that follows the earlier ones, with what was left out printed."""
     season = refresher.next_season(season, folder)
     repeated = len(made.questions) - len(refresher.new(made.questions))
-    print_lines([f"season {season.version}, seed {season.seed}", f"left out as asked before: {repeated}"])
+    print_lines([f"season {season.version}, seed {season.seed}", f"repeated questions left out: {repeated}"])
     print_lines(refresher.missing)
     return season
 
@@ -152,7 +152,7 @@ class _QuestionMaker(NamedTuple):
 def _maker(path: Path, environment: str | None) -> _QuestionMaker:
     keys = yaml_keys(path)
     if keys and "templates" not in keys:
-        raise UserError(f"{path}: no source of questions: it has none of the keys templates, graph and placeholders")
+        raise UserError(f"{path}: expected one of the keys templates, graph or placeholders")
     file = read_templates(path)
     name = environment or located(file.environment, path.parent)
     opened = open_environment(name)

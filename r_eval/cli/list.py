@@ -64,7 +64,7 @@ def _rows(kind: str) -> Iterator[dict[str, Any]]:
         from r_eval.environments.conditions.base import Condition
         from r_eval.environments.conditions.combined import CLEAN
 
-        yield {"name": CLEAN.name, "about": "The environment as it is."}
+        yield {"name": CLEAN.name, "about": "The unchanged environment."}
         for name, cls in sorted(plugins.names(kind, Condition).items()):
             yield {"name": name, "about": first_line(cls)}
     else:

@@ -34,7 +34,7 @@ INDENT = " " * 6
 def show(
     run: RunPath,
     episode_id: Annotated[
-        str | None, typer.Argument(metavar="EPISODE_ID", help="Print this transcript; a unique beginning will do.")
+        str | None, typer.Argument(metavar="EPISODE_ID", help="Print this transcript; a unique prefix is enough.")
     ] = None,
     type_: Annotated[
         list[str] | None, typer.Option("--type", metavar="RE", help="List this response type only; repeatable.")

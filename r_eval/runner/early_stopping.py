@@ -164,7 +164,7 @@ class _Race:
             return
         yield self._part(name, look, "one of the best, which are known" if self._rule.keep > 1 else "the best is known")
         for reference in self._references if not self._is_over else ():
-            yield self._part(reference, look, "a reference goes no further than the best")
+            yield self._part(reference, look, "references stop with the best system")
         self._is_over = True
 
     def _part(self, system: str, look: int, why: str, behind: str = "") -> StoppedPart:

@@ -133,7 +133,7 @@ def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping
         for own in map(installed, matching(entry.task)):
             with of_task(own.name):
                 if entry.demonstrations is not None:
-                    raise UserError("demonstrations: goes with questions: FILE.jsonl, which is missing")
+                    raise UserError("demonstrations: needs questions: FILE.jsonl")
                 settings = {**entry.of_data, **(varied if has_noise(own) else {})}
                 made = _remade_task(own, settings) if settings else own
             home = {"home": own.environment} if "environment" in changes else {}
@@ -207,7 +207,7 @@ def _remade_task(task: Task, settings: Mapping[str, Any]) -> Task:
     form = task.format if isinstance(task.format, Mapping) else {}
     world = task_files()[task.name].with_name(f"{form.get('language')}{SUFFIX}")
     if not has_noise(task) or not world.is_file():
-        raise UserError(f"{next(iter(settings))}: goes with data: FILE, or with an embedded task of PRGB")
+        raise UserError(f"{next(iter(settings))}: needs data: FILE, or an embedded task of PRGB")
     data = world_data(world, form["task"], settings)
     return dataclasses.replace(task, questions=tuple(data.questions), notes=data.notes())
 
@@ -222,7 +222,7 @@ def _own(entry: TaskEntry, changes: Mapping[str, Any]) -> Task | None:
         raise UserError("a data file needs the environment: that it is asked over")
     names = matching(entry.task)
     if len(names) > 1:
-        raise UserError(f"data: goes with one task, not with {len(names)}: {', '.join(names)}")
+        raise UserError(f"data: needs a single task, but {entry.task} matches {len(names)}: {', '.join(names)}")
     return installed(names[0])
 
 
@@ -233,7 +233,7 @@ def _source(entry: TaskEntry, folder: Path) -> str:
         return hub_source(local(data.removeprefix(HUB), folder), entry.config, entry.split)
     for key in ("config", "split"):
         if getattr(entry, key) is not None:
-            raise UserError(f"{key}: goes with data: {HUB}ORGANISATION/NAME")
+            raise UserError(f"{key}: needs data: {HUB}ORGANISATION/NAME")
     return str(folder / data)
 
 

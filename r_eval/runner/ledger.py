@@ -66,7 +66,7 @@ class Ledger:
                 file.flush()
                 os.fsync(file.fileno())
             write_whole(self._path, (line for number, line in whole_lines(self._path) if number not in damage.lines))
-            damage.warn(f"moved to {aside.name}; what they were about runs again")
+            damage.warn(f"moved to {aside.name}; their episodes run again")
 
     def append(self, episode: Episode, line: str) -> None:
         """Record an episode; it is on the disk after the next sync.

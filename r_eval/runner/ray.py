@@ -47,8 +47,8 @@ CPU_SHARE = 0.01
 """CPUs that an actor reserves: next to none, since it mostly waits; but Ray puts what reserves none anywhere."""
 WATCH_SECONDS = 5.0
 ELSEWHERE = (
-    "the grid means something else here than where the run was begun: other {} (cell {} on {}). "
-    "The same R-Eval and the same files must be on every machine"
+    "a machine of the cluster differs from the one that started the run: other {} (cell {} on {}). "
+    "Install the same R-Eval and the same files on every machine"
 )
 LOST = "the Ray cluster was lost. What was recorded is kept; start it again, and the same command resumes the run"
 
@@ -124,7 +124,7 @@ class RayEngine:
     ) -> Episode:
         """Run an episode on an actor; where it dies, Ray starts it again somewhere, and the episode runs again."""
         actor, usage = await free.get(), LLMUsage()
-        result: Any = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
+        result: Any = LLMError("worker", f"its worker died in all {ATTEMPTS} attempts at this episode")
         try:
             for _ in range(ATTEMPTS):
                 with contextlib.suppress(RayActorError, ObjectLostError):

@@ -44,7 +44,7 @@ def _costs(plan: Plan) -> Iterator[str]:
 def _of_task(planned: PlannedTask) -> Iterator[str]:
     if planned.unsuited:
         names = ", ".join(planned.unsuited)
-        yield f"demonstrations left out, since the environment does not offer what they call: {names}"
+        yield f"demonstrations left out, because they call query APIs that the environment lacks: {names}"
     if any(question.context for question in planned.questions):
         places = {"prompt": "in every prompt", "environment": "behind the query APIs only", "none": "nowhere"}
         yield f"passages: {planned.passages} (the questions' own documents are {places[planned.passages]})"
@@ -62,7 +62,8 @@ def _missing_pages(planned: PlannedTask) -> Iterator[str]:
         pages = f"{len(lacking):,} of the {len(titles):,} pages that the questions need"
         yield f"{where} lacks {pages} ({examples}); name one that has them"
     elif not titles and planned.task.data and not planned.settings:
-        yield f"{where} holds its small embedded data only, which published questions may go beyond; name another"
+        lacks = "which may lack pages of published questions; name another source"
+        yield f"{where} contains only the embedded snapshot, {lacks}"
 
 
 def _needed(question: Question) -> Iterable[str]:

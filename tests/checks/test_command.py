@@ -42,7 +42,7 @@ def test_json_gives_every_finding_with_its_five_fields(recipes: Path) -> None:
         "place": "recipes.py:58",
         "severity": "error",
         "what": "query API dish_details: no docstring",
-        "todo": "say in its first line what it does: models are told it",
+        "todo": "describe it in the first line: it becomes the tool's description",
     }
     assert done.returncode == 2
 

@@ -81,11 +81,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a value inside itself": (returning("loop = []; loop.append(loop); return loop"), "error", "Circular reference"),
     "a generator without end": (returning("return itertools.count()"), "error", "an iterator of more than"),
     "a dead server": (returning("raise EnvironmentFailure('server down')"), "error", "server down (bad.py:"),
-    "chance": (returning("return str(random.random())"), "error", "gave another result in a second session"),
+    "chance": (returning("return str(random.random())"), "error", "returned a different result in a second session"),
     "state that sessions share": (
         "    shared = []\n" + returning("self.shared.append(1); return str(len(self.shared))"),
         "error",
-        "gave another result in a second session: '1', then",
+        "returned a different result in a second session: '1', then",
     ),
     "a thread of its own": (
         "    def __init__(self):\n        self.db = sqlite3.connect(':memory:')\n"
@@ -93,9 +93,9 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "error",
         "SQLite objects created in a thread can only be used in that same thread",
     ),
-    "nothing ever": (returning("raise NotFound('none')"), "warning", "calls, and none found anything"),
-    "no value that is known": (SHOW.replace("dish_id", "dish"), "warning", "no value is known for dish"),
-    "no description": (SHOW.replace("dish_id: Its id.", ""), "warning", "nothing describes the parameter dish_id"),
+    "nothing ever": (returning("raise NotFound('none')"), "warning", "calls found anything"),
+    "no value that is known": (SHOW.replace("dish_id", "dish"), "warning", "none is known for dish"),
+    "no description": (SHOW.replace("dish_id: Its id.", ""), "warning", "the parameter dish_id has no description"),
     "no type": (SHOW.replace("dish_id: str", "dish_id"), "error", "the parameter dish_id has no type"),
     "no return type": (SHOW.replace(" -> str", ""), "warning", "no return type"),
     "no api": ("", "error", "it has no query API"),
@@ -107,7 +107,7 @@ def test_a_fault_is_found_and_nothing_else(environment: Write, name: str) -> Non
     body, severity, what = FAULTS[name]
     records = "" if name == "no value that is known" else None
     target = environment(body) if records is None else environment(body.replace('"d1"', "'d1'"), records=records)
-    findings = [f for f in amiss(target) if f.what != "it has no records"]
+    findings = [f for f in amiss(target) if f.what != "it has no records for question templates"]
     assert [(f.severity, what in f.what) for f in findings] == [(severity, True)], [f.line() for f in findings]
     assert findings[0].todo
 
@@ -146,10 +146,10 @@ def test_what_is_no_query_api_may_fail_as_well(environment: Write, hook: str, wh
 KINDS = {
     "another order": (
         "return random.sample([{'i': i} for i in range(99)], 99)",
-        "gives another list when called again",
+        "returns a different list on the second call",
     ),
-    "no list": ("yield from itertools.count()", "gives a generator, no list"),
-    "no data": ("return [{'id': object()}]", "gives what is no data"),
+    "no list": ("yield from itertools.count()", "returns a generator instead of a list"),
+    "no data": ("return [{'id': object()}]", "returns values that are not data"),
     "an exception": ("return [{'id': 1 / 0}]", "raises ZeroDivisionError: division by zero"),
 }
 
@@ -246,8 +246,8 @@ def test_tools_of_a_library_are_called_only_if_that_is_asked_for(tmp_path: Path)
     (tmp_path / "tools.py").write_text(TOOLS.format(mark=str(mark)), encoding="utf-8")
     target = f"langchain:{tmp_path / 'tools.py'}:tools"
     text = lines(check_target(target))
-    assert "not called, since they do not declare that they only read: write; --call calls them" in text
-    assert "nothing describes the parameter name" in text
+    assert "not called, because they are not declared read-only: write; add --call to call them" in text
+    assert "the parameter name has no description" in text
     assert not mark.exists()
     assert "query API write: " in lines(check_target(target, call=True))
     assert mark.exists()
@@ -258,7 +258,7 @@ def test_of_an_mcp_server_only_tools_that_say_they_read_are_called(tmp_path: Pat
     mark = tmp_path / "mark"
     (tmp_path / "server.py").write_text(SERVER.format(mark=str(mark)), encoding="utf-8")
     text = lines(check_target(f"mcp:{sys.executable} {tmp_path / 'server.py'}"))
-    assert "not called, since they do not declare that they only read: write" in text
+    assert "not called, because they are not declared read-only: write" in text
     assert "query API look: " in text
     assert not mark.exists()
 
@@ -283,6 +283,6 @@ def test_of_an_http_api_only_get_operations_are_called(tmp_path: Path) -> None:
         (tmp_path / "api.json").write_text(json.dumps(document), encoding="utf-8")
         text = lines(check_target(f"openapi:{tmp_path / 'api.json'}"))
         assert set(asked) == {"GET"}
-        assert "do not declare that they only read: post, delete" in text
+        assert "not declared read-only: post, delete" in text
         check_target(f"openapi:{tmp_path / 'api.json'}", call=True)
     assert set(asked) == {"GET", "POST", "DELETE"}

@@ -81,8 +81,8 @@ def test_nothing_of_a_live_source_that_a_grid_names_is_called(tmp_path: Path) ->
     grid = f"workflows: [oracle]\nllms: [gguf/smollm2-135m]\nshots: 0\ntasks:\n- {task}\n"
     (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
     left_out, programs, size = (f.line() for f in check(str(tmp_path / "grid.yaml")))
-    assert "not called, since they do not declare that they only read: Search, Lookup; --call calls them" in left_out
-    assert "its programs were not run: they call what is not yours; --call runs them" in programs
+    assert "not called, because they are not declared read-only: Search, Lookup; add --call to call them" in left_out
+    assert "its programs were not run: they call external tools or services; add --call to run them" in programs
     assert size.endswith("note: 1 cell, 1 episode")
 
 

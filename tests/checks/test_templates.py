@@ -52,4 +52,4 @@ def test_ambiguous_questions_are_found(recipes: Path) -> None:
 def test_answers_that_are_in_any_text_need_evidence(recipes: Path) -> None:
     (finding,) = found(recipes, GOOD.replace("answer = str(", "answer = len("))
     assert finding.severity == "warning"
-    assert "names no evidence" in finding.what
+    assert "has no evidence" in finding.what

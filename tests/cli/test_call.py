@@ -58,7 +58,7 @@ def test_an_environment_alone_lists_its_apis(pantry: Path) -> None:
         "  count(dish: str, times: int = 1) -> int",
         "      Count the letters of a dish.",
         "  bare() -> str",
-        "      (no docstring: models are told nothing of it)",
+        "      (no docstring: models see no description)",
         "  broken() -> str",
         "      Fail.",
         "next: r-eval call pantry.py:Pantry count dish=..., or r-eval call pantry.py:Pantry --prompt react",

@@ -98,7 +98,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "an unknown system": (["one", "--systems", "reakt+m", "pal+m"], "Did you mean react+m?"),
     "published results": (["paper"], "means without episodes"),
     "a system of both runs": (["one", "two", *REACT_PAL], "react+m is in several of the runs"),
-    "no common question": (["one", "reworded"], "all 40 common ids have another text"),
+    "no common question": (["one", "reworded"], "the runs share 40 ids, but with different texts"),
 }
 
 

@@ -139,7 +139,7 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "generate nowhere.yaml --count 2 --seed 0 --out q.jsonl": ("nowhere.yaml",),
     "generate wording.yaml --count 2 --seed 0 --out q.jsonl": ("wording.yaml", "home", "question"),
     "generate kind.yaml --count 2 --seed 0 --out q.jsonl": ("kind.yaml", "home", "persn"),
-    "generate grid.yaml --out q.jsonl": ("grid.yaml", "templates, graph and placeholders"),
+    "generate grid.yaml --out q.jsonl": ("grid.yaml", "templates, graph or placeholders"),
     "generate templates.yaml --out q.jsonl --private q.jsonl": ("q.jsonl", "both the public and the private"),
     "generate templates.yaml --out templates.yaml": ("templates.yaml would be written over",),
     "generate templates.yaml --out q.jsonl --private templates.yaml": ("templates.yaml would be written over",),

@@ -162,7 +162,7 @@ class OpenedByName(EnvironmentContract):
 class TestMCPServer(OpenedByName):
     calls = SHOP_CALLS
     nothing = SHOP_NOTHING
-    allowed = ["nothing describes the parameter"]
+    allowed = ["has no description"]
     settings = {"shared": True}  # a process a session, see tests/environments/test_mcp.py, takes long for so many
 
     @pytest.fixture(scope="class")

@@ -48,10 +48,10 @@ def test_the_first_questions_are_kept_and_another_dataset_has_another_fingerprin
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "several tasks": ({"task": "aminer/soay-*"}, "data: goes with one task, not with 2"),
+    "several tasks": ({"task": "aminer/soay-*"}, "data: needs a single task, but aminer/soay-. matches 2"),
     "no environment": ({"task": "mine", "format": "hotpotqa"}, "a data file needs the environment:"),
     "another's setting": ({"aliases": "x"}, "format 'hotpotqa': unknown key 'aliases'"),
-    "a split of a file": ({"split": "train"}, "split: goes with data: hf:"),
+    "a split of a file": ({"split": "train"}, "split: needs data: hf:"),
 }
 
 
@@ -114,7 +114,7 @@ def test_an_embedded_task_has_the_noise_that_a_grid_names_or_varies(
         (
             {"task": "wiki/high-freq", "noise": {"weak": 2}},
             {},
-            "goes with data: FILE, or with an embedded task of PRGB",
+            "needs data: FILE, or an embedded task of PRGB",
         ),
         ({"task": "wiki/high-freq"}, {"vary": {"noise.weak": [2, 1]}}, "no task of the grid has noise"),
     ],
