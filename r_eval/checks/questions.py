@@ -42,7 +42,7 @@ PROGRAM_FAULTS = {
 """What running programs shows, and what to do about it."""
 
 
-class Group(NamedTuple):
+class QuestionProblem(NamedTuple):
     """A problem of some questions; `what` follows "3 questions (a, b, c) with "."""
 
     severity: Severity
@@ -60,7 +60,7 @@ class QuestionFile:
     questions: Sequence[Question]
     lines: Mapping[str, int]
 
-    def findings(self, groups: Sequence[Group]) -> list[Finding]:
+    def findings(self, groups: Sequence[QuestionProblem]) -> list[Finding]:
         """Of each group that is not empty, at the line of its first question."""
         found = []
         for severity, what, todo, questions in groups:
@@ -105,7 +105,7 @@ def check_questions(
     if demonstrations:
         silent = [q for q in file.questions if q.program and "#" not in q.program]
         todo = "explain each call in a comment: comments are the reasoning of demonstrations"
-        groups.append(Group("note", "a program without comments", todo, silent))
+        groups.append(QuestionProblem("note", "a program without comments", todo, silent))
     notes = [file.note(f"season {season.version} over {season.environment or 'triples'}")] if season else []
     notes.append(file.note(summary(file.questions)))
     environment = open_environment(*known) if known else None
@@ -142,7 +142,7 @@ def summary(questions: Sequence[Question]) -> str:
     return f"{counted(len(questions), 'question')}: {shares}"
 
 
-def form(questions: Sequence[Question]) -> list[Group]:
+def form(questions: Sequence[Question]) -> list[QuestionProblem]:
     """What can be seen without running a program."""
     same, other = _repeated(questions)
     broken = [q for q in questions if q.program and not parses(q.program)]
@@ -154,12 +154,14 @@ def form(questions: Sequence[Question]) -> list[Group]:
     evidence = "list in evidence what an observation must contain, otherwise the response type is undecided"
     choice = "ask without naming it, or offer a choice (A or B) that it is one of"
     return [
-        Group("error", "the text of an earlier question, with other answers", only, other),
-        Group("warning", "the text and answers of an earlier question", "leave it out", same),
-        Group("error", "a program that is not Python", "fix it: the oracle and demonstrations run it", broken),
-        Group("warning", "no program", f"give one where you can: {why}", bare),
-        Group("warning", chance, evidence, unjudged),
-        Group("warning", leak, choice, [q for q in questions if leaked(q)]),
+        QuestionProblem("error", "the text of an earlier question, with other answers", only, other),
+        QuestionProblem("warning", "the text and answers of an earlier question", "leave it out", same),
+        QuestionProblem(
+            "error", "a program that is not Python", "fix it: the oracle and demonstrations run it", broken
+        ),
+        QuestionProblem("warning", "no program", f"give one where you can: {why}", bare),
+        QuestionProblem("warning", chance, evidence, unjudged),
+        QuestionProblem("warning", leak, choice, [q for q in questions if leaked(q)]),
     ]
 
 
@@ -182,7 +184,7 @@ def parses(program: str | None) -> bool:
         return False
 
 
-def check_programs(questions: Sequence[Question], environment: Environment, sandbox: Sandbox) -> list[Group]:
+def check_programs(questions: Sequence[Question], environment: Environment, sandbox: Sandbox) -> list[QuestionProblem]:
     """What gold programs give over an environment; those that are no Python are left out."""
     score = metrics.get(DEFAULT_METRIC)
     found: list[list[tuple[Question, str]]] = [[], [], [], []]
@@ -206,7 +208,7 @@ def check_programs(questions: Sequence[Question], environment: Environment, sand
         if some:
             of = f"{some[0][0].id}: " if len(some) > 1 else ""
             text = f"{what} ({of}{clip(' '.join(some[0][1].split()), 120)})"
-            groups.append(Group("error", text, todo, [question for question, _ in some]))
+            groups.append(QuestionProblem("error", text, todo, [question for question, _ in some]))
     return groups
 
 
