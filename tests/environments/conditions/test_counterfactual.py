@@ -171,7 +171,7 @@ def test_who_reads_is_faithful_who_remembers_leaks_and_no_observation_holds_an_o
     questions = installed(name).questions
     found = [condition.question(question, bare) for question in questions[:: len(questions) // 6]]
     remaining = [question for question in found if question is not None]
-    assert len(remaining) * 3 >= len(found), condition.dropped
+    assert len(remaining) * 2 >= len(found), condition.dropped
     assert len(remaining) + condition.dropped.total() == len(found)
 
     async def all_of_them(sandbox: Sandbox) -> None:
