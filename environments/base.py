@@ -51,7 +51,7 @@ _loops: dict[type[Any], ForeignLoop] = {}
 def loop_of(environment: Environment) -> ForeignLoop:
     """The event loop of an environment's async query APIs, shared by its class alone: a blocked one stops all calls."""
     kind = type(environment)
-    return _loops.setdefault(kind, ForeignLoop(f"async-query-api {kind.__name__}"))
+    return _loops.get(kind) or _loops.setdefault(kind, ForeignLoop(f"async-query-api {kind.__name__}"))
 
 
 class ToolError(Exception):

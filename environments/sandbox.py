@@ -164,14 +164,14 @@ class Sandbox:
 
 
 class _GivenUp(Exception):
-    """Nobody waits for the program any more."""
+    """The result of the program is no longer awaited."""
 
 
 class _Run:
     """One program, run in a thread of its own: the interpreter waits there while a call is carried out on the loop.
 
     Attributes:
-        given_up: Set where nobody waits for the program any more; it ends with its next call, or at its limits.
+        given_up: Set when the result is no longer awaited; the program ends with its next call, or at its limits.
     """
 
     def __init__(self, sandbox: Sandbox, code: str, functions: Sequence[str], host: Host) -> None:
@@ -268,7 +268,7 @@ class _Run:
 
         Raises:
             EnvironmentFailure: The environment itself failed.
-            _GivenUp: Nobody waits for the program any more.
+            _GivenUp: The result of the program is no longer awaited.
         """
         future: Future[CallResult] | None = None
         while not (self.given_up or self.loop.is_closed()):

@@ -26,7 +26,7 @@ def load_file(path: Path) -> ModuleType:
     """The module of a file, which is run once in a process.
 
     Raises:
-        ImportError: It is no Python file, or a module beside it has the name of one from elsewhere.
+        ImportError: It is no Python file, or a module in its folder has the name of a module from elsewhere.
         Exception: Whatever running it raises.
     """
     root = _root(path)

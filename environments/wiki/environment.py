@@ -121,7 +121,7 @@ class Wiki(Environment):
         the same keyword again shows the next ones.
 
         Args:
-            keyword: A word or phrase as it may stand in the page.
+            keyword: A word or phrase that may occur in the page.
         """
         if not self._title:
             raise NotFound("There is no page to look in. Search for a page first.")

@@ -9,7 +9,7 @@ from r_eval.llms import attempts
 
 @pytest.fixture(autouse=True)
 def _short_waits_and_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits long between two attempts, and no key of the machine is used."""
+    """Waits between two attempts are short, and no key of the machine is used."""
     monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.01)
     for name in ("OPENAI_API_KEY", "SOME_KEY"):
         monkeypatch.delenv(name, raising=False)

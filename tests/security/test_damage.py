@@ -1,4 +1,4 @@
-"""A damaged run is refused in words or mended: what random damage has found, and what is like it."""
+"""A damaged run is refused with a message or repaired: what random damage has found, and what is like it."""
 
 from __future__ import annotations
 
