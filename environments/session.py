@@ -152,9 +152,7 @@ class Session:
         if is_cut:
             result = dataclasses.replace(result, observation=cut(result.observation, characters))
         seen: dict[str, Any] = {"observation": result.observation, "cut": is_cut, "found": result.retrieved_ids}
-        step = Step.model_construct(
-            kind="call", api=api, arguments=written, error=result.error, seconds=seconds, **seen
-        )
+        step = Step.of(kind="call", api=api, arguments=written, error=result.error, seconds=seconds, **seen)
         self._record(step)
         if failure is not None:
             raise failure

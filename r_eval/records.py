@@ -7,7 +7,7 @@ from the gold answer is ever among the steps. The schema is public and versioned
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -34,6 +34,14 @@ class Record(BaseModel):
     """Base of all records: unknown keys are refused, so that a typing error in a file is found."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """A record of values; what is not valid, as a plug-in may leave it, is kept until the record is written."""
+        try:
+            return cls(**values)
+        except ValueError:
+            return cls.model_construct(**values)
 
 
 def _empty(value: Any) -> bool:
@@ -73,11 +81,11 @@ class Question(Record):
     answers: list[str] = Field(min_length=1)
     level: Level
     program: str | None = None
-    evidence: list[str] = []
-    context: list[Document] = []
-    entities: list[str] = []
+    evidence: list[str] = Field(default_factory=list)
+    context: list[Document] = Field(default_factory=list)
+    entities: list[str] = Field(default_factory=list)
     query: str = Field(default="", exclude_if=_empty)
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] = Field(default_factory=dict)
 
 
 class Tokens(Record):
@@ -104,7 +112,7 @@ class SentMessage(Record):
 
     role: str
     content: str
-    calls: list[dict[str, Any]] = Field(default=[], exclude_if=_empty)
+    calls: list[dict[str, Any]] = Field(default_factory=list, exclude_if=_empty)
     call_id: str = Field(default="", exclude_if=_empty)
     name: str = Field(default="", exclude_if=_empty)
 
@@ -141,9 +149,9 @@ class Step(Record):
     arguments: dict[str, Any] | None = None
     observation: str | None = None
     cut: bool = Field(default=False, exclude_if=_empty)
-    found: list[str] = Field(default=[], exclude_if=_empty)
+    found: list[str] = Field(default_factory=list, exclude_if=_empty)
     error: str | None = None
-    request: list[Count] = Field(default=[], exclude_if=_empty)
+    request: list[Count] = Field(default_factory=list, exclude_if=_empty)
     reasoning: str = ""
     seconds: Amount = 0.0
     tokens: Tokens | None = None
@@ -243,13 +251,13 @@ class Episode(Record):
     epoch: Count = 0
     question: str
     golds: list[str]
-    evidence: list[str] = []
+    evidence: list[str] = Field(default_factory=list)
     answer: str
     outcome: Outcome
-    messages: list[SentMessage] = []
-    steps: list[Step] = []
-    usage: Usage = Usage()
-    seconds: Seconds = Seconds()
+    messages: list[SentMessage] = Field(default_factory=list)
+    steps: list[Step] = Field(default_factory=list)
+    usage: Usage = Field(default_factory=Usage)
+    seconds: Seconds = Field(default_factory=Seconds)
     fingerprint: str = ""
     checksum: str = Field(default="", exclude_if=_empty)
 

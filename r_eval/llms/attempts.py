@@ -106,7 +106,8 @@ class Persistent:
             if without_extra:
                 self.learn("extra", "it refuses what came with its own replies")
             used = tokens.estimate(sent, reply) if reply.estimated else reply.tokens
-            return dataclasses.replace(reply, tokens=used, **dataclasses.asdict(effort))
+            waits = {"retries": effort.retries, "queue": effort.queue, "retry": effort.retry}
+            return dataclasses.replace(reply, tokens=used, **waits)
 
     async def _retried(self, attempt: Callable[[], Awaitable[Reply]], effort: Effort, attempts: int | None) -> Reply:
         """The reply of the first attempt that succeeds."""

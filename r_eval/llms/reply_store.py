@@ -23,8 +23,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,23 +76,23 @@ class ReplyStore:
         self.path = path or store_path()
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
-        self._jobs: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Work, asyncio.Future[Any] | None] | None] = queue.SimpleQueue()
         self._is_closed = self._is_unusable = False
         self._thread = threading.Thread(target=self._work, name="reply-store", daemon=True)
         self._thread.start()
 
     async def find(self, key: ReplyKey) -> StoredReply | None:
         """The reply of a key: the episode's own, else a shared one; None if there is none that can be read."""
-        stored: StoredReply | None = await asyncio.wrap_future(self._submit(functools.partial(_find, key=key)))
+        stored: StoredReply | None = await self._result_of(functools.partial(_find, key=key))
         return stored
 
     async def put(self, key: ReplyKey, stored: StoredReply) -> None:
         """Store a reply under its shared key if that is free, else under the episode's own."""
-        await asyncio.wrap_future(self._submit(functools.partial(_put, key=key, stored=stored)))
+        await self._result_of(functools.partial(_put, key=key, stored=stored))
 
     def forget(self, owner: bytes) -> None:
         """Delete what only serves the resume of an episode, without waiting for it."""
-        self._submit(lambda connection: connection.execute(FORGET, (owner,)))
+        self._jobs.put((lambda connection: connection.execute(FORGET, (owner,)), None))
 
     def close(self) -> None:
         """Finish what was begun, and close the file; may be called more than once."""
@@ -101,14 +100,13 @@ class ReplyStore:
         self._jobs.put(None)
         self._thread.join(LOCK_SECONDS)
 
-    def _submit(self, work: Work) -> Future[Any]:
+    async def _result_of(self, work: Work) -> Any:
         """What the thread returns for a piece of work, once it is committed; None without a file."""
-        result: Future[Any] = Future()
         if self._is_closed or self._is_unusable:
-            result.set_result(None)
-        else:
-            self._jobs.put((work, result))
-        return result
+            return None
+        result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._jobs.put((work, result))
+        return await result
 
     def _work(self) -> None:
         """Carry out what is submitted, in groups, until the store is closed."""
@@ -119,9 +117,13 @@ class ReplyStore:
                 group.append(self._jobs.get())
             is_last = None in group
             jobs = [job for job in group if job is not None]
+            by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
             for (_, future), result in zip(jobs, self._carry_out([work for work, _ in jobs]), strict=True):
-                with contextlib.suppress(InvalidStateError):  # it was cancelled
-                    future.set_result(result)
+                if future is not None:
+                    by_loop.setdefault(future.get_loop(), []).append((future, result))
+            for loop, results in by_loop.items():
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    loop.call_soon_threadsafe(_settle, results)
         self._disconnect()
 
     def _carry_out(self, group: Sequence[Work]) -> list[Any]:
@@ -182,6 +184,12 @@ class ReplyStore:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
         self._connection = None
+
+
+def _settle(results: Iterable[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, result in results:
+        if not future.done():  # else it was cancelled
+            future.set_result(result)
 
 
 def _find(connection: sqlite3.Connection, key: ReplyKey) -> StoredReply | None:

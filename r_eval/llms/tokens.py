@@ -64,7 +64,7 @@ def parse_usage(usage: Any) -> tuple[Tokens, bool]:
         if isinstance(details, dict):
             cached = details.get("cached_tokens", details.get("cache_read", cached))
     cached = min(_number(cached) or 0, prompt)
-    return Tokens.model_construct(prompt=prompt, completion=completion, cached=cached), False
+    return Tokens(prompt=prompt, completion=completion, cached=cached), False
 
 
 def _number(value: Any) -> int | None:
@@ -80,7 +80,7 @@ def estimate(request: Request, reply: Reply) -> Tokens:
     """The tokens of a request and of its reply; none are taken to be cached."""
     completion = count("\n".join((reply.reasoning, reply.text, *map(_call_text, reply.tool_calls))))
     completion += PER_MESSAGE * len(reply.tool_calls)
-    return Tokens.model_construct(prompt=of_request(request), completion=completion, cached=0)
+    return Tokens(prompt=of_request(request), completion=completion, cached=0)
 
 
 def of_request(request: Request) -> int:

@@ -104,7 +104,7 @@ async def run_episode(
     if cell.workflow.uses_tools:
         ending = _classify(ending, steps)
     unparsed = None if ending.answer else "unparsed"
-    steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
+    steps.append(Step.of(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
     episode_llm.seconds.total = total
     episode_llm.seconds.environment = session.seconds if session is not None else 0.0
     episode = _record(cell, question, epoch, ending, steps, episode_llm)
@@ -225,7 +225,7 @@ def _classify(ending: WorkflowResult, steps: list[Step]) -> WorkflowResult:
 def _record(
     cell: PlannedCell, question: Question, epoch: int, ending: WorkflowResult, steps: list[Step], llm: EpisodeLLM
 ) -> Episode:
-    return Episode.model_construct(
+    return Episode.of(
         schema_=SCHEMA,
         episode_id=episode_id(cell, question, epoch),
         question_id=question.id,

@@ -22,17 +22,21 @@ class SentMessages:
     def __init__(self) -> None:
         self.messages: list[SentMessage] = []
         self._places: dict[object, int] = {}
+        self._known: dict[int, tuple[Message, int]] = {}
 
     def place(self, message: Message) -> int:
         """The index of a message in the list; a new one is added."""
+        known, place = self._known.get(id(message), (None, 0))
+        if known is message:  # most of a conversation was sent before
+            return place
         calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
         key = (message.role, message.content, message.call_id, message.name, repr(calls))
-        if key not in self._places:
-            self._places[key] = len(self.messages)
-            sent = SentMessage.model_construct(role=message.role, content=message.content, calls=calls)
-            sent.call_id, sent.name = message.call_id, message.name
-            self.messages.append(sent)
-        return self._places[key]
+        place = self._places.setdefault(key, len(self.messages))
+        if place == len(self.messages):
+            call = {"call_id": message.call_id, "name": message.name}
+            self.messages.append(SentMessage.of(role=message.role, content=message.content, calls=calls, **call))
+        self._known[id(message)] = message, place
+        return place
 
 
 class EpisodeLLM:
@@ -101,7 +105,7 @@ class EpisodeLLM:
         whole = split_reasoning(reply if text is reply.text else dataclasses.replace(reply, text=text))
         read, invented = interpret(whole, request)
         self._steps.append(
-            Step.model_construct(
+            Step.of(
                 kind="thought",
                 text=as_text(whole),
                 error="invented" if invented else whole.flaw,
@@ -164,7 +168,7 @@ class EpisodeLLM:
 
     def note(self, text: str) -> None:
         """Record a message of the workflow's own."""
-        self._steps.append(Step.model_construct(kind="observation", text=text))
+        self._steps.append(Step.of(kind="observation", text=text))
 
     def fault(self, error: str) -> None:
         """Record what the workflow found wrong with the latest reply."""
