@@ -35,6 +35,7 @@ NOTATIONS = {
     ),
     "Granite": (rf"<\|{_TAG}\|>", rf"<\|/{_TAG}\|>"),
     "Mistral": (r"\[TOOL_CALLS\]", "(?!)"),
+    "Gemma": (r"<(?:start_function_call|\|tool_call)>call:", r"<(?:end_function_call|tool_call\|)>"),
     "Llama": (r"<\|python_tag\|>", r"<\|eo[mt]_id\|>"),
     "DeepSeek, Kimi": (rf"<[|｜]{_SECTION}begin[|｜]>", rf"<[|｜]{_SECTION}end[|｜]>"),
 }
@@ -54,7 +55,7 @@ NAMED = {
 """As above, with the tool's name inside the opening."""
 MARK = re.compile(
     rf"(?:{'|'.join(opening for opening, _ in NOTATIONS.values())})(?:\s*+(?:function{_THEN})?+(?P<name>{_NAME}+)\s*+"
-    rf"(?:{_THEN}++|(?=(?:```\w*+\s*+)?(?:\{{|<(?:{PREFIXED}parameter|arg_key)))))?"
+    rf"(?:{_THEN}++|(?=(?:```\w*+\s*+)?(?:\{{|</|<{PREFIXED}(?:parameter|arg_key)))))?"
     rf"|{'|'.join(opening for opening, _ in NAMED.values())}"
     rf"|(?P<close>{'|'.join(closing for _, closing in (NOTATIONS | NAMED).values())})",
     re.IGNORECASE,
@@ -152,7 +153,8 @@ class CallReader(ArgumentReader):
             if not body.strip():
                 if after and not (name or after["close"]):
                     continue  # a mark around others
-                calls = [self.call(name, {}, is_closed=after is not None)] if name else []
+                is_known = name in self.tools or (name and not mark["name"])
+                calls = [self.call(name, {}, is_closed=after is not None)] if is_known else []
             elif name:
                 calls = [self.from_text(name, body)]
             else:

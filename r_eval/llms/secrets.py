@@ -76,14 +76,14 @@ def environment_headers(name: str, headers: Mapping[str, str]) -> dict[str, str]
     return {header: header_value(name, variable) for header, variable in headers.items()}
 
 
-def refuse_key(name: str, where: str, value: str, header: bool = False) -> None:
-    """Refuse a setting that holds a key.
+def refuse_keys(**settings: str) -> None:
+    """Refuse settings that hold a key.
 
     Raises:
-        UserError: It does; the message does not repeat it.
+        UserError: One does, or `api_key_header` is no header's name; the message does not repeat it.
     """
-    wrong = header and value and not HEADER.fullmatch(value)
-    if wrong or holds_key(value) or any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in value.split("/")):
-        prefix = "" if value in name or where.startswith("the model") else f" '{name}'"
-        hint = "looks like a key: put the name of its variable in api_key_env"
-        raise UserError(f"LLM{prefix}: {where} {'takes the name of a header' if wrong else hint}")
+    for name, value in settings.items():
+        if any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in (value, *value.split("/"))):
+            raise UserError(f"LLM: its {name} looks like a key: put the name of its variable in api_key_env")
+    if (header := settings["api_key_header"]) and not HEADER.fullmatch(header):
+        raise UserError("LLM: api_key_header takes the name of a header")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.errors import UserError
 from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, make_llm
 
 ASK = Request((Message("system", "Be very brief."), Message("user", "Where is Kenya?")))
@@ -107,15 +106,3 @@ def test_what_is_neither_text_nor_reply_is_a_failure(statement: str, cause: str,
     error = failure(scripted(tmp_path, f"def answer(request): {statement}"))
     assert error.cause == cause
     assert re.search(message, str(error))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("", r"expected scripted/<file\.py>:<function>"), (":reply", "has no reply; it defines: nothing"),
-     (":answer", "is not a function")],
-)  # fmt: skip
-def test_what_names_no_function_is_refused(name: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "script.py"
-    path.write_text("answer = 42", encoding="utf-8")
-    with pytest.raises(UserError, match=message):
-        make_llm(f"scripted/{path}{name}")

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from r_eval.errors import UserError
-from r_eval.grid import Grid
+from r_eval.llms.base import make_llm
 from r_eval.llms.secrets import Secrets
 from tests.chat_server import ASK, USED, Server, good
 from tests.chat_server import run as serve
@@ -107,15 +107,12 @@ def test_no_error_is_slow_to_search(hostile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting",
-    [{"api_key": KEY}, {"base_url": f"https://user:{KEY}@gateway.example/v1"},
-     {"base_url": f"https://gateway.example/v1?sig={KEY}"}, {"api_key_env": "sk-0123456789abcdef"}],
+    ("name", "settings"),
+    [("sk-0123456789abcdef", {}), ("org/0123456789abcdef0123456789abcdef", {}),
+     ("x", {"api_key_env": "sk-0123456789abcdef"}),
+     ("x", {"api_key_header": "sk-0123456789abcdef"}), ("x", {"api_key_header": "not a header"})],
 )  # fmt: skip
-def test_a_key_in_a_grid_is_refused_without_repeating_it(setting: dict[str, str], tmp_path: Path) -> None:
-    import yaml
-
-    grid = {"llms": [{"llm": "openai/x", **setting}], "workflows": ["direct"], "tasks": ["wiki/*"]}
-    (tmp_path / "grid.yaml").write_text(yaml.safe_dump(grid), encoding="utf-8")
-    with pytest.raises(UserError, match="api_key_env") as caught:
-        Grid.load(tmp_path / "grid.yaml")
-    assert KEY not in str(caught.value)
+def test_a_key_in_a_setting_is_refused_without_repeating_it(name: str, settings: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="api_key_") as caught:
+        make_llm(f"openai/{name}", settings)
+    assert "0123456789abcdef" not in str(caught.value)
