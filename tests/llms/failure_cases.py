@@ -74,7 +74,6 @@ REASONING = "thinking is enabled but reasoning_content is missing in assistant t
 OPENAI_LONG = "This model's maximum context length is 4097 tokens. However, your messages resulted in 6988 tokens. Please reduce the length of the messages."
 VLLM_LONG = "This model's maximum context length is 10000 tokens. However, you requested 10515 tokens (2323 in the messages, 8192 in the completion). Please reduce the length of the messages or completion."
 GROQ_TPM = "Request too large for model `llama-3.1-8b-instant` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 7042, please reduce your message size and try again."
-OPENAI_TPM = "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Used 29500, Requested 1200. Please try again in 1.4s."
 
 CASES = (
     # OpenAI

@@ -208,17 +208,6 @@ def test_a_finish_reason_of_any_type(reasons: list[object], expected: str) -> No
     assert {finish(reason) for reason in reasons} == {expected}
 
 
-class Response:
-    def __init__(self, status_code: int, text: str = "", headers: dict[str, str] | None = None) -> None:
-        self.status_code, self.headers, self._text = status_code, headers or {}, text
-
-    @property
-    def text(self) -> str:
-        if not self._text:
-            raise RuntimeError("ResponseNotRead")
-        return self._text
-
-
 def exception(name: str, text: str = "", **attributes: Any) -> Any:
     return type(name, (Exception,), attributes)(text)
 
