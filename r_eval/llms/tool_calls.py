@@ -18,7 +18,7 @@ from typing import Any
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.call_arguments import MAX_TEXT
-from r_eval.llms.call_reader import LINE, MARK, CallReader, Found, canonical_name
+from r_eval.llms.call_reader import LINE, CallReader, Found, canonical_name
 from r_eval.llms.json_text import FENCE, MAX_LENGTH, Budget, JSONTextError, first_object, plain_data
 from r_eval.text import clean, clean_data
 
@@ -75,7 +75,7 @@ def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     if not found:
         return reply
     calls = tuple(dataclasses.replace(f.call, id=f"call{i:05d}") for i, f in enumerate(found))
-    before = OPENING.sub("", MARK.sub("", head[: found[0].start]))
+    before = OPENING.sub("", head[: found[0].start])
     return dataclasses.replace(reply, text=before.strip(), tool_calls=calls, finish="tool_calls")
 
 

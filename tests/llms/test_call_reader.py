@@ -244,7 +244,7 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
         ('{"name": "Search", "arguments": [1, 2]}', "Search"),
         ("<|python_tag|>import os", ""),
         ("<tool_call>\n", ""),
-        ("<tool_call>Search for Kenya</tool_call>", ""),
+        ("<tool_call>Search for Kenya</tool_call>", "Search"),
         ('<tool_call>{"entity": "Kenya"}</tool_call>', ""),
         ("[TOOL_CALLS] Kenya", ""),
         ("<tool_call>" + "[" * 5000, ""),
