@@ -34,8 +34,8 @@ OPENING = re.compile(
 )
 """What opens a call, or a group of calls, in a chat format; the last two lines are gpt-oss's."""
 CLOSING = re.compile(
-    rf"</{PREFIXED}(?:{_CALL}|function|invoke)>|<[|｜](?:/?{_CALL}|{_CALL}(?:[_▁]section)?[_▁]end|call|message|end|start|channel|eo[mt]_id)[|｜]>"
-    r"|<(?:end_function_call|tool_call\|)>",
+    rf"</{PREFIXED}(?:{_CALL}|function|invoke)>|<[|｜](?:/?{_CALL}|{_CALL}(?:[_▁]section)?[_▁]end)[|｜]>"
+    r"|<\|(?:call|message|end|start|channel|eo[mt]_id)\|>|<(?:end_function_call|tool_call\|)>",
     re.IGNORECASE,
 )
 ARGUMENTS = re.compile(rf"\{{|<{PREFIXED}(?:parameter\b|arg_key>)", re.IGNORECASE)
