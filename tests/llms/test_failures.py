@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from r_eval.llms import attempts, rate_limit
 from r_eval.llms.attempts import ATTEMPTS
 from r_eval.llms.base import LLMError, Message, Request, ToolCall, make_llm
-from r_eval.llms.failures import classify, error_in, finish, of_exception
+from r_eval.llms.failures import classify, error_in, of_exception
 from tests.chat_server import SEARCH, Answer, Server, good
 from tests.llms.failure_cases import CASES, WORDINGS, Case, openai
 from tests.timing import quickest
@@ -191,21 +191,6 @@ def test_the_wait_that_a_server_asks_for(headers: dict[str, str], text: str, wai
 )
 def test_a_success_holds_no_error(data: Any) -> None:
     assert error_in(data) is None
-
-
-@pytest.mark.parametrize(
-    ("reasons", "expected"),
-    [
-        (["stop", "STOP", "end_turn", "eos", "eos_token", "stop_sequence", "FinishReason.STOP"], "stop"),
-        (["length", "max_tokens", "MAX_TOKENS", "model_length"], "length"),
-        (["tool_calls", "tool-calls", "tool_use", "function_call"], "tool_calls"),
-        (["content_filter", "SAFETY", "PROHIBITED_CONTENT", "content_filter:SAFETY", "sensitive"], "content_filter"),
-        (["refusal"], "refusal"),
-        (["error", "pause_turn", "-", None, 3, [], {"stop": 1}, "", "stop" * 10**6], "unknown"),
-    ],
-)
-def test_a_finish_reason_of_any_type(reasons: list[object], expected: str) -> None:
-    assert {finish(reason) for reason in reasons} == {expected}
 
 
 def exception(name: str, text: str = "", **attributes: Any) -> Any:

@@ -69,15 +69,6 @@ def test_a_request_is_sent_as_chat_completions() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    ["{not json", "<html>Bad gateway</html>", {"choices": []}, {"error": {"message": "overloaded"}}],
-)
-def test_an_answer_that_is_no_reply_is_tried_again(body: Any) -> None:
-    reply, _ = ask(Answer(body=body), Answer(body=body), good("Nairobi"))
-    assert (reply.text, reply.retries) == ("Nairobi", 2)
-
-
-@pytest.mark.parametrize(
     ("answer", "cause"),
     [(Answer(body='{"choices": [', drop=True), "connection"), (Answer(body="{not json"), "reply"),
      (slow(good(), 60.0), "timeout")],
@@ -148,22 +139,6 @@ def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> No
     with pytest.raises(LLMError, match=url) as caught:
         asyncio.run(main())
     assert caught.value.cause == "connection"
-
-
-# Models that refuse a parameter
-
-
-def test_a_refused_parameter_is_left_out_from_then_on_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    server = Server(bad(400, "Unsupported parameter: 'max_tokens' is not supported."), good())
-
-    async def twice(llm: Any) -> list[int]:
-        return [(await llm.generate(ASK)).retries for _ in range(2)]
-
-    assert run(server, twice, max_tokens=77, native_tools=True) == [0, 0]
-    first, *later = server.bodies
-    assert later == [{key: first[key] for key in first if key != "max_tokens"} | {"max_completion_tokens": 77}] * 2
-    (record,) = caplog.records
-    assert record.message.startswith("openai/some-model: max_tokens is ")
 
 
 # Money
