@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import sys
 from pathlib import Path
@@ -95,10 +96,18 @@ def test_a_reply_is_never_touched_whatever_the_key_is(key: str, monkeypatch: pyt
 @pytest.mark.parametrize(
     "repeated",
     ["sk-hs3c/Key+1é", "sk-hs3c\\/Key+1é", "sk\\u002dhs3c/Key\\u002b1\\u00e9", "sk-hs3c%2FKey%2b1%c3%a9",
+     "sk-hs3c%252FKey%2b1%c3%a9", "sk\\x2dhs3c\\057Key+1é",
      "&#115;k-hs3c&#x2f;Key+1é", "SK-HS3C/KEY+1É"],
 )  # fmt: skip
 def test_a_key_is_removed_from_an_error_in_any_escaping(repeated: str) -> None:
     assert Secrets("sk-hs3c/Key+1é").strike(f"bad key {repeated}, sorry") == "bad key [key], sorry"
+
+
+@pytest.mark.parametrize("before", ["", ":", "Bearer ", "user:"])
+def test_a_key_is_removed_in_base64_wherever_it_stands(before: str) -> None:
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        encoded = encode(f"{before}sk-hs3c/Key+1 and more".encode()).decode()
+        assert "[key]" in Secrets("sk-hs3c/Key+1").strike(encoded)
 
 
 @pytest.mark.parametrize("hostile", ["\\" * 10**6, "s" * 10**6, "%73" * 10**5, "&#115;" * 10**5])
