@@ -80,12 +80,19 @@ def _stopped(manifest: dict[str, Any]) -> Iterator[str]:
         yield "means, intervals and p-values cover the questions until a system was stopped, which favours the leader"
 
 
+ADAPTED = {
+    "tools": "tools described in the prompt, not sent natively",
+    "system": "system messages sent as a part of the user's",
+    "extra": "unknown keys of its own replies not sent back",
+}
+"""What is sent instead, where more than one parameter is concerned."""
+
+
 def _adapted(manifest: dict[str, Any]) -> Iterator[str]:
     """What was sent otherwise than the grid says."""
     for llm, entry in (manifest.get("llms") or {}).items():
         for what, reason in (entry.get("adaptations") or {}).items():
-            sent = "tools described in the prompt, not sent natively" if what == "tools" else f"{what} not sent as set"
-            yield f"{llm}: {sent} ({reason})"
+            yield f"{llm}: {ADAPTED.get(what, f'{what} not sent as set')} ({reason})"
 
 
 def counted(number: int, one: str, several: str = "") -> str:

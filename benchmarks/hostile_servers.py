@@ -60,7 +60,7 @@ def bomb() -> bytes:
 
 
 class Servers:
-    """All servers in one; the case is the first part of the path."""
+    """Servers, whose case is the first part of the path."""
 
     def __init__(self) -> None:
         self._bodies = {
@@ -103,14 +103,14 @@ async def _serve(port: Any) -> None:
     await asyncio.Event().wait()
 
 
-def measure_case(case: str, port: int, questions: int, timeout: float, result: Any) -> None:
+def measure_case(case: str, ports: list[int], questions: int, timeout: float, result: Any) -> None:
     """Run the grid of a case; send the peak memory, the seconds and the outcomes of both LLMs' episodes."""
     import r_eval
 
-    url = f"http://127.0.0.1:{port}"
+    hostile, sound = (f"http://127.0.0.1:{port}" for port in ports)
     llms = [
-        {"llm": "openai/hostile", "base_url": f"{url}/{case}/v1", "timeout": timeout, "connections": 4},
-        {"llm": "openai/sound", "base_url": f"{url}/sound/v1", "connections": 4},
+        {"llm": "openai/hostile", "base_url": f"{hostile}/{case}/v1", "timeout": timeout, "connections": 4},
+        {"llm": "openai/sound", "base_url": f"{sound}/sound/v1", "connections": 4},
     ]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["R_EVAL_REPLIES"] = f"{folder}/replies"
@@ -138,17 +138,18 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=3.0)
     options = parser.parse_args()
     spawn = multiprocessing.get_context("spawn")
-    port_here, port_there = spawn.Pipe()
-    server = spawn.Process(target=serve, args=(port_there,), daemon=True)
-    server.start()
-    port = port_here.recv()
+    ports = []
+    for _ in range(2):  # a process each: sending 300 MB must not hold up the sound server
+        port_here, port_there = spawn.Pipe()
+        spawn.Process(target=serve, args=(port_there,), daemon=True).start()
+        ports.append(port_here.recv())
     base = 0.0
     print(
         f"{'the server sends':40} {'MiB above':>9} {'seconds':>8} {'sound LLM: s':>13}  its episodes; the sound LLM's"
     )
     for case, description in CASES.items():
         receiver, sender = spawn.Pipe()
-        process = spawn.Process(target=measure_case, args=(case, port, options.questions, options.timeout, sender))
+        process = spawn.Process(target=measure_case, args=(case, ports, options.questions, options.timeout, sender))
         process.start()
         peak_memory, end_seconds, kinds = receiver.recv()
         process.join()

@@ -1,1 +1,1 @@
-"""LLMs: one protocol, several backends. See `base` for the protocol and `make` for building one from a grid's name."""
+"""LLMs: one protocol, several backends. See `base` for the protocol and for `make_llm`."""

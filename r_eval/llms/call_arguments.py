@@ -1,6 +1,7 @@
 """The reader of a call's arguments, however they are written: JSON, Python's notation, tags, bare text.
 
-Nothing raises or is ever evaluated. A value without quotes has the type that the tool's schema wants.
+Nothing raises or is ever evaluated. A value without quotes stays a text: a session gives it the type that its query API
+wants.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ MAX_TEXT, MAX_CALLS = 20_000, 64
 HOW = 'Write a call as <tool_call>{"name": "<tool>", "arguments": {...}}</tool_call>.'
 UNREADABLE = f"The call could not be read. {HOW}"
 
-PREFIXED = r"(?:\w{1,20}:|｜\w{1,20}｜)?"
+PREFIXED = r"(?:\w{1,20}[:_]|｜\w{1,20}｜)?"
 IS = r"\s{0,9}=\s{0,9}[\"']?"
 PARAMETER = re.compile(
     rf"(?:<{PREFIXED}parameter(?:=|\s{{1,9}}name{IS})[\"']?(?P<name>[^\"'<>\s]{{1,100}})[\"']?[^<>]{{0,200}}>"
-    r"|<arg_key>\s*+(?P<key>[^<>]*+)</arg_key>\s*+<arg_value>)"
-    rf"[\r\n]*+(?P<value>.*?)(?:</{PREFIXED}(?:parameter|arg_value)>|(?=<{PREFIXED}parameter[=\s]|<arg_key>)|\Z)",
+    rf"|<{PREFIXED}arg_key>\s*+(?P<key>[^<>]*+)</{PREFIXED}arg_key>\s*+<{PREFIXED}arg_value>)"
+    rf"[\r\n]*+(?P<value>.*?)(?:</{PREFIXED}(?:parameter|arg_value)>|(?=<{PREFIXED}(?:parameter[=\s]|arg_key>))|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 PAIR = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*(.*)", re.DOTALL)
@@ -33,6 +34,8 @@ VALUE = re.compile(r"[\"'{\[(=“‘]|\A(?:[Tt]rue|[Ff]alse|None|null)\Z")
 """What distinguishes a value in Python's notation from bare text."""
 BROKEN = re.compile(r"[{}<>]|[\"'’”]\s*+:")
 """Signs of damaged JSON or tags, rare in bare text."""
+QUOTE_MARK = re.compile(r"<escape>|<\|\"\|>")
+"""What Gemma writes around a text."""
 QUOTES, STRAIGHT = "\"'“”‘’", str.maketrans("“”", '""')
 WORDS = {"true": True, "false": False, "null": None}
 
@@ -73,7 +76,7 @@ class ArgumentReader:
 
     def from_text(self, name: str, text: str) -> ToolCall:
         """A call with arguments as text: tagged parameters, JSON, `key="value"`, or the main parameter's bare value."""
-        text = FENCE.sub("", text.strip()).strip("`").strip()
+        text = FENCE.sub("", QUOTE_MARK.sub('"', text).strip()).strip("`").strip()
         if tagged := self._tagged(name, text):
             return self.call(name, tagged, text.endswith(">"))
         if not text.startswith("{"):
@@ -118,7 +121,7 @@ class ArgumentReader:
             is_data = False
         else:
             is_data = all(value[:1] in QUOTES and (is_closed or value.count(value[0]) == 1) for value in pairs.values())
-        return {key: self._typed(_unquoted(value), name, key) for key, value in pairs.items()}, is_data
+        return {key: self._value(_unquoted(value), name, key) for key, value in pairs.items()}, is_data
 
     def _python(self, name: str, inside: str) -> tuple[dict[str, Any], int] | None:
         """Arguments in Python's or JSON's notation, and how many of them had no name; None if not all are data."""
@@ -145,7 +148,7 @@ class ArgumentReader:
         value = ast.literal_eval(JSONWords().visit(node))
         if name == "Finish" and isinstance(value, bool | None):
             return "None" if value is None else value  # an answer: none, yes or no
-        is_text = isinstance(value, int | float) and "string" in _kinds(self.parameters(name).get(key))
+        is_text = isinstance(value, int | float) and wants_text(self.parameters(name).get(key))
         return ast.get_source_segment(source, node) if is_text else value
 
     def _inside(self, text: str, start: int) -> tuple[str, int, bool]:
@@ -166,20 +169,15 @@ class ArgumentReader:
         result: dict[str, Any] = {}
         for match in islice(PARAMETER.finditer(text), MAX_CALLS):
             key, value = (match["name"] or match["key"]).strip(), match["value"].rstrip("\r\n")
-            result[key] = self._typed(value if "\n" in value else value.strip(), name, key)
+            result[key] = self._value(value if "\n" in value else value.strip(), name, key)
         return result
 
-    def _typed(self, text: str, name: str, key: str) -> Any:
-        """A value written as bare text, as the type that a schema asks for; the text itself where it is of none."""
-        kinds = _kinds(self.parameters(name).get(key))
-        if text.strip() in ("null", "None") and "null" in kinds:
-            return None
-        if not kinds or "string" in kinds:
+    def _value(self, text: str, name: str, key: str) -> Any:
+        """A value written as bare text; a list or an object in it is read unless the tool wants a text."""
+        if text[:1] not in ("[", "{") or wants_text(self.parameters(name).get(key)):
             return text
-        array = next(json_values(f"[{text}]", self.budget), None)
-        value = array.value[0] if array and isinstance(array.value, list) and len(array.value) == 1 else text
-        kind = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}.get(type(value))
-        return value if kind in kinds or (kind == "integer" and "number" in kinds) else text
+        value = next(json_values(text, self.budget), None)
+        return value.value if value and value.end >= len(text.rstrip()) else text
 
     def _main_parameter(self, name: str) -> str:
         """The parameter that a value without a name is for: the first that is required, or the first."""
@@ -200,10 +198,9 @@ def _unquoted(text: str) -> str:
     return text.strip(QUOTES) if text[:1] in QUOTES else text
 
 
-def _kinds(schema: Any) -> set[str]:
-    """The JSON types that a schema allows; empty for any."""
+def wants_text(schema: Any) -> bool:
+    """Whether a parameter may be a text, so that a number or a word of Python's for it is taken as it is written."""
     if not isinstance(schema, dict):
-        return set()
-    declared = schema.get("type") or ("object" if "$ref" in schema else [])
-    kinds = {declared} if isinstance(declared, str) else {str(kind) for kind in declared}
-    return kinds.union(*(_kinds(part) for key in ("anyOf", "oneOf") for part in schema.get(key) or []))
+        return False
+    is_own = schema.get("type") == "string" and "enum" not in schema
+    return is_own or any(map(wants_text, schema.get("anyOf") or ()))

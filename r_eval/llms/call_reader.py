@@ -13,7 +13,7 @@ from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from r_eval.llms.base import ToolCall, ToolSpec
-from r_eval.llms.call_arguments import IS, MAX_CALLS, PREFIXED, ArgumentReader
+from r_eval.llms.call_arguments import MAX_CALLS, PREFIXED, ArgumentReader
 from r_eval.llms.json_text import DECODER, json_values
 
 NAME_KEYS = ("name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "api")
@@ -24,42 +24,25 @@ SUFFIX = re.compile(r"(?:<\|.*|:\d+|\(\)|\.call)\Z", re.DOTALL)
 FINAL_NAME = re.compile(r"final[ _-]?answer", re.IGNORECASE)
 NONE_NAME = re.compile(r"none|n/?a|nothing|null", re.IGNORECASE)
 
-_TAG = rf"{PREFIXED}(?:tool_?calls?|function_?calls?)"
-_NAME = r"[\w.:-]{1,100}"
-_SECTION = r"tool[▁_]calls?(?:[▁_]section)?[▁_]"
-_THEN = r"(?:<[|｜]tool[▁_](?:sep|call[▁_]argument[▁_]begin)[|｜]>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20})"
-NOTATIONS = {
-    "Hermes, Qwen, GLM, MiniMax": (
-        rf"<{_TAG}(?:\s[^<>\n]{{0,100}}?\bname{IS}(?P<attribute>{_NAME})[\"']?)?(?:\s[^<>\n]{{0,200}})?>",
-        rf"</{_TAG}>",
-    ),
-    "Granite": (rf"<\|{_TAG}\|>", rf"<\|/{_TAG}\|>"),
-    "Mistral": (r"\[TOOL_CALLS\]", "(?!)"),
-    "Llama": (r"<\|python_tag\|>", r"<\|eo[mt]_id\|>"),
-    "DeepSeek, Kimi": (rf"<[|｜]{_SECTION}begin[|｜]>", rf"<[|｜]{_SECTION}end[|｜]>"),
-}
-"""What opens and what closes a call in a chat format; the tool's name may follow, before JSON or parameters."""
-NAMED = {
-    "Qwen Coder, Llama, Claude": (
-        rf"<{PREFIXED}(?:function|invoke)(?:=|\s{{1,9}}name{IS})[\"']?(?P<tag>{_NAME})[^<>\n]{{0,200}}>",
-        rf"</{PREFIXED}(?:function|invoke)>",
-    ),
-    "gpt-oss": (
-        r"(?:<\|start\|>assistant ?)?(?:<\|channel\|>)?(?:\b(?:assistant)?commentary\s)?"
-        rf"\bto=(?P<to>functions\.{_NAME}|{_NAME}(?=[^<\n]{{0,9}}<\|))"
-        r"(?:\s?(?:<\|(?:channel|constrain|message)\|>\w{0,20}|json\b|code\b|commentary\b))*+(?<=[>\w])\s?(?=\{)",
-        r"<\|(?:call|message|end)\|>|<\|start\|>assistant|<\|channel\|>(?:analysis|commentary|final)?",
-    ),
-}
-"""As above, with the tool's name inside the opening."""
-MARK = re.compile(
-    rf"(?:{'|'.join(opening for opening, _ in NOTATIONS.values())})(?:\s*+(?:function{_THEN})?+(?P<name>{_NAME}+)\s*+"
-    rf"(?:{_THEN}++|(?=(?:```\w*+\s*+)?(?:\{{|<(?:{PREFIXED}parameter|arg_key)))))?"
-    rf"|{'|'.join(opening for opening, _ in NAMED.values())}"
-    rf"|(?P<close>{'|'.join(closing for _, closing in (NOTATIONS | NAMED).values())})",
+_CALL = r"(?:tool|function)[_▁]?calls?"
+OPENING = re.compile(
+    rf"<(?:{PREFIXED}(?:{_CALL}|function|invoke)(?=[\s=>])|start_function_call>"
+    rf"|[|｜](?:{_CALL}(?:[_▁]section)?(?:[_▁](?:begin|start))?|python_tag)[|｜]?>)|\[TOOL_CALLS\]"
+    r"|(?:<\|start\|>assistant ?)?(?:<\|channel\|>)?(?:\b(?:assistant)?commentary\s)?"
+    r"\bto=(?=(?:functions\.)?[\w.-]{1,100} ?(?:<\||(?:code|json)\b|\{))",
     re.IGNORECASE,
 )
-BETWEEN = re.compile(r"[\s,;`]*+")
+"""What opens a call, or a group of calls, in a chat format; the last two lines are gpt-oss's."""
+CLOSING = re.compile(
+    rf"</{PREFIXED}(?:{_CALL}|function|invoke)>|<[|｜](?:/?{_CALL}|{_CALL}(?:[_▁]section)?[_▁]end)[|｜]>"
+    r"|<\|(?:call|message|end|start|channel|eo[mt]_id)\|>|<(?:end_function_call|tool_call\|)>",
+    re.IGNORECASE,
+)
+ARGUMENTS = re.compile(rf"\{{|<{PREFIXED}(?:parameter\b|arg_key>)", re.IGNORECASE)
+"""What the arguments of a call begin with, behind its name."""
+NOISE = re.compile(r"<[^<>\n]{0,60}>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20}|```\w{0,20}|[^\w.:/<\[`-]+|[<\[`]")
+"""What may be around a name between what opens a call and its arguments."""
+NO_NAMES = frozenset(("function", "name", "json", "code", "commentary", ">", "/"))
 LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
     r"(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：][\s*_`\"]*+(?:```\w*\s*+)?"
@@ -139,28 +122,37 @@ class CallReader(ArgumentReader):
 
     def marked(self, text: str) -> Iterator[Found]:
         """Calls between the marks of a chat format."""
-        marks = list(islice(MARK.finditer(text), 4 * MAX_CALLS))
-        position = 0
+        marks = list(islice(OPENING.finditer(text), 4 * MAX_CALLS))
+        starts = [*(mark.start() for mark in marks), len(text)]
+        begin, position = -1, 0
         for i, mark in enumerate(marks):
-            if mark.start() < position or mark["close"]:
-                continue
-            named = mark["tag"] or mark["attribute"] or mark["name"] or mark["to"]
-            name, begin, position = self.spell(named) if named else "", mark.start(), _json_end(text, mark.end())
-            after = next((other for other in marks[i + 1 :] if other.start() >= position), None)
-            body = text[mark.end() : after.start() if after else len(text)]
-            calls: list[ToolCall] = []
-            if not body.strip():
-                if after and not (name or after["close"]):
-                    continue  # a mark around others
-                calls = [self.call(name, {}, is_closed=after is not None)] if name else []
-            elif name:
+            if mark.start() < position:
+                continue  # inside the texts of a call's arguments
+            first = ARGUMENTS.search(text, mark.end(), starts[i + 1])
+            start = first.start() if first else starts[i + 1]
+            position = max(mark.end(), _json_end(text, start) if first else 0)
+            end = next(after for after in starts[i + 1 :] if after >= position)
+            closing = CLOSING.search(text, position if first else mark.end(), end)
+            end = closing.start() if closing else end
+            head, body = text[mark.end() : min(start, end)], text[start:end]
+            begin = mark.start() if begin < 0 else begin
+            words = [word for word in NOISE.sub(" ", head).split() if word.lower() not in NO_NAMES]
+            name = self.spell(words[0]) if len(words) == 1 else ""
+            if not body and not closing and end < len(text) and name not in self.tools:
+                continue  # a mark around others
+            if name and body:
                 calls = [self.from_text(name, body)]
+            elif name in self.tools:
+                calls = [self.call(name, {}, closing is not None)]
             else:
-                inside = list(self.json(body, marked=True)) or list(self.brackets(body, marked=True))
-                calls = [entry.call for entry in inside]
-            if not calls and not (after and after["tag"]) and not _is_mentioned(text, begin, body, after):
-                calls = [self.call("", None)]
+                inside = text[mark.end() : end]
+                found = list(self.json(inside, marked=True)) or list(self.brackets(inside, marked=True))
+                calls = [entry.call for entry in found]
+            if not calls and not _is_mentioned(text, begin, text[mark.end() : end], closing):
+                known = self.spell(words[0]) if words else ""
+                calls = [self.call(known if known in self.tools else "", None)]
             yield from (Found(begin, call) for call in calls)
+            begin = -1
 
     def actions(self, text: str) -> Iterator[Found]:
         """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
@@ -266,7 +258,6 @@ class CallReader(ArgumentReader):
 
 def _json_end(text: str, start: int) -> int:
     """Where sound JSON ends that begins here, so that marks in its texts are not taken for marks; else `start`."""
-    start = BETWEEN.match(text, start).end()  # type: ignore[union-attr]  # it matches everywhere
     try:
         return DECODER.raw_decode(text, start)[1] if text[start : start + 1] in ("{", "[") else start
     except (ValueError, RecursionError):

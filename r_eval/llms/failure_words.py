@@ -28,18 +28,19 @@ def normal(code: str) -> str:
 _CODES = {
     "content_filter": """content_filter content_policy_violation invalid_prompt SAFETY ResponsibleAIPolicyViolation
         data_inspection_failed DataInspectionFailed guardrail_intervened hooks_failed bio_policy
-        misalignment_policy_violation SensitiveContentDetected 1301 minimax1026 minimax1027""",
+        misalignment_policy_violation SensitiveContentDetected moderation_blocked 1301 minimax1026 minimax1027""",
     "context": """context_length_exceeded exceed_context_size_error model_max_prompt_tokens_exceeded
         tokens_limit_reached prompt_limit request_too_large 1261 minimax1039""",
     "tool_call": """tool_use_failed output_parse_failed json_validate_failed tool_error MALFORMED_FUNCTION_CALL
         UNEXPECTED_TOOL_CALL""",
-    "quota": """insufficient_quota billing_hard_limit_reached billing_not_active billing_error account_deactivated
+    "quota": """insufficient_quota insufficient_user_quota billing_hard_limit_reached billing_not_active billing_error
+        account_deactivated
         exceeded_current_quota_error credit_limit Arrearage budget_exceeded
         usage_limit_reached access_terminated_error organization_restricted ServiceQuotaExceededException 1113
         minimax1008""",
     "model": """model_not_found DeploymentNotFound model_decommissioned model_not_supported model_not_available
         model_terms_required model_permission_blocked_org model_permission_blocked_project invalid_model
-        key_model_access_denied team_model_access_denied 1211""",
+        key_model_access_denied team_model_access_denied InvalidEndpointOrModel.NotFound 1211""",
     "key": """invalid_api_key API_KEY_INVALID authentication_error invalid_authentication_error UNAUTHENTICATED
         UnrecognizedClientException InvalidSignatureException ExpiredTokenException minimax1004""",
     "request": "unsupported_country_region_territory invalid_function_parameters",
@@ -63,7 +64,6 @@ def _any(*phrases: str) -> re.Pattern[str]:
     return re.compile("|".join(phrases), re.IGNORECASE | re.DOTALL | re.MULTILINE)
 
 
-TOO_LARGE = _any(r"limit:? (\d{1,12}).{0,60}?requested:? (\d{1,12})|(request too large)")
 PER_DAY = _any(r"per[ _-]?day|\b[RT]PD\b")
 
 _NOT = r"(?:not supp|n.t supp|unsupp|not allowed|not enabled|not available)"
@@ -72,6 +72,11 @@ _MAX_TOKENS = r"max_\w{0,11}tokens\b"
 _OPTIONAL = rf"(?:\b(temperature|top_?p|{_MAX_TOKENS}|tool_choice|seed)\b|[`'\"](stop)[`'\"]|\b(stop)(?= is ))"
 _MODEL = r"(?<!/)\bmodels?\b(?:[ /:(]{1,2}(?:id )?[`'\"]?[\w./:@-]{1,100}[`'\"]?)?"
 """A model, perhaps with its name."""
+_PROMPT = r"(?:context|prompt|input|tokens?|sequence|messages?|conversation)"
+_MORE = (
+    r"(?:exceed|too (?:long|large|big|many)|overf|out of|(?:long|larg|great|more|less)\w{0,2} than|fit in"
+    r"|supports (?:up to|\d))"
+)
 
 FAULTS = frozenset({0, 200, 400, 403, 404, 410, 412, 413, 422, 424, 500, 501, 502})
 """Statuses that servers give for a fault of the request or of the model's reply; others are not read for more."""
@@ -87,33 +92,29 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"\d validation errors? for list\[function|(?:expecting|unterminated string|extra data).{0,60}\(char \d{1,12})",
     ),
     "content_filter": _any(
-        r"content management policy|content[ -]filter|content polic|usage (?:policy|policies|guidelines)",
-        r"content exists risk|inappropriate content|considered high risk|flagged (?:as|for|by)|input was flagged",
-        r"blocked by (?:\w{1,20} ){0,2}(?:safety|guardrail|polic)|敏感内容|违规内容",
+        r"content[ -](?:management )?(?:filter|polic)|usage (?:policy|policies|guidelines)|safety system",
+        r"content exists risk|considered high risk|flagged (?:as|for|by)|was flagged",
+        r"inappropriate content|(?:contain |new_)sensitive|violated guardrail",
+        r"blocked by (?:\w{1,20} ){0,2}(?:guardrail|polic)|敏感内容|违规内容",
     ),
     "parameter max_tokens": _any(  # a length of the reply that no prompt, however short, would make possible
         rf"^(?:[\w .]{{1,40}}: |invalid |range of )?\W{{0,2}}{_MAX_TOKENS}"
         r"(?![^\n]{0,300}(?:context|input|prompt|extra|got -|unsupp|not supp))|maximum tokens you requested exceed",
     ),
+    "rate_limit": _any("slow down|rate limit|too many requests|(?:per|a|your) minute|please wait"),
     "context": _any(
-        r"max(?:imum)? (?:context|prompt|input|sequence) (?:length|size|tokens)|must have less than \d{1,12} tokens",
-        r"(?:exceed\w{0,3}|(?:long|great|larg)er than|more than|fit (?:in|into|within)|out of) (?:\S{1,40} ){0,4}"
-        r"(?:context|token limit|message tokens)|token limit exceeded|n_keep.{0,20}n_ctx|range of input length",
-        r"(?:exceeds?|longer than) (?:\S{1,40} ){0,3}(?:max(?:imum)? (?:\w{1,20} )?len|max_(?:seq|model|pos)|n_ctx)",
-        r"context[ _](?:the overf|(?:length|window|size|limit)\S{0,3}[ _](?:has been |is )?(?:exceed|reached|full))",
-        r"(?:prompt|input|request|sequence|conversation|messages?|messages\S{1,30} string)s? "
-        r"(?:\(.{1,40}\) )?(?:\S{1,30} ){0,2}too (?:long|large|big)|prompt (?:exceeds|token count|is \d{1,12} tokens)",
-        r"(?:prompt|input|total|requested|number of) tokens?\b.{0,30}exceed|inputs?`? tokens \+ `?max_\w{1,20}`? must",
-        r"reduce (?:the |your )?(?:length|number of tokens|size|prompt|input|message)",
-        r"too many (?:\w{1,20} )?tokens(?! per|.{0,4}please wait)",
+        rf"{_PROMPT}[^\n]{{0,60}}?\W{_MORE}|{_MORE}[^\n]{{0,40}}?\W{_PROMPT}|reduce [^\n]{{0,20}}{_PROMPT}",
+        r"max(?:imum)? (?:context|prompt|input|sequence)|range of input length|must be <=|n_ctx|context_length",
+        r"window is full",
         r"max_tokens must be at least 1, got -",  # what the prompt leaves for the reply
         r"max_tokens or model output limit was reached",  # all that was allowed went into reasoning
-        r"prompt ?超长|输入(?:内容)?过长|超(?:出|过)[^。]{0,20}(?:长度|上下文|token)|上下文[^。]{0,12}(?:超|过长)",
+        r"(?:prompt|输入|上下文|长度)[^。\n]{0,12}(?:超|过长)|超(?:出|过)[^。\n]{0,20}(?:长度|上下文|token)",
     ),
     "quota": _any(
         r"insufficient (?:account )?(?:balance|credit|fund)|(?:more|out of|monthly included) credits|credit limit",
         r"(?:billing hard|spending) limit|reached your (?:\w{1,20} ){0,3}usage limit|exceeded your current quota",
-        r"(?:hour|dai|week|month)ly (?:\w{1,20} ){,2}(?:quota|limit)|balance is too low|payment required|余额不足|欠费",
+        r"(?:hour|dai|week|month)ly (?:\w{1,20} ){,2}(?:quota|limit)|balance is too low|payment required",
+        r"余额不足|欠费|额度",
     ),
     "request": _any(
         r"(?:country|region|territory|location).{0,40}(?:not supported|unsupported)",
@@ -121,14 +122,16 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"unexpected endpoint|failed to deserialize|jinja exception: (?!only user)",
     ),
     "parameter reasoning_content+": _any(
-        r"reasoning_content\W{0,3} (?:is missing|field required|in the thinking mode)"
+        r"reasoning_content\W{0,3} (?:is missing|field required|in the thinking mode)|missing .?reasoning_content"
     ),
     "parameter system": _any(
         r"system (?:role|message|prompt|instruction)s?\W{0,3} (?:\w{1,20} )?" + _NOT,
         r"role' does not support 'system'|(?:only|must be in \[?)\W{0,3}user,? (?:and )?assistant",
-        r"developer instruction is not enabled|n.t support system",
+        r"developer instruction is not enabled|n.t support system|roles must alternate",
     ),
-    "parameter tool_choice": _any(_NOT + ".{0,40}tool_?choice", rf"tool_?choice[^.]{{0,40}}(?:{_NOT}|incompat|forces)"),
+    "parameter tool_choice": _any(
+        _NOT + ".{0,40}tool[_ ]?choice", rf"tool[_ ]?choice[^.]{{0,40}}(?:{_NOT}|incompat|forces|must be auto)"
+    ),
     "parameter tools": _any(
         r"endpoints found that support tool use|requires? (?:--enable-auto-tool-choice|--jinja)",
         _NOT + r"\w{0,5} (?:[\w`']{1,30} ){0,4}[`']?(?:tools\b|tool use|tool[ -]calling|function[ -]calling)",
@@ -163,7 +166,6 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"api key (?:\S{1,20} ){0,3}(?:not valid|invalid|expired)|(?:invalid|no) (?:access token|auth credentials)",
     ),
     "server": _any("model (?:is unloaded|has crashed)|failed to load model"),
-    "rate_limit": _any("slow down|rate limit|too many requests"),
 }
 """What wording says where no code decides, in the order in which it is tried: a cause, and the parameter if that is it;
 where a row names none, the words hold its name."""

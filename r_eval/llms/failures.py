@@ -25,7 +25,6 @@ from r_eval.llms.base import Finish, LLMError
 LONGEST_WAIT = 600.0  # seconds; no call waits longer for one reply
 LONG = 3600.0  # seconds that a run does not wait out: such a limit is a quota
 ROLLING = 60.0  # seconds below which a limit of a day lets another request through soon
-EPOCH_TIMES = 1e9  # seconds that are a time since 1970, and no wait
 LONGEST_SENTENCE, LONGEST_MESSAGE, LONGEST_JSON = 2000, 300, 100_000
 MOST_PARTS, MOST_ITEMS, MOST_CAUSES = 500, 20, 4
 
@@ -34,6 +33,7 @@ TITLE = re.compile(r"<title[^>]{0,100}>([^<]{1,200})", re.IGNORECASE)
 ECHO = re.compile(r"""(?:['"]?\b(?:input|content|arguments)['"]?[:=] ?|\binput_value=|\bgot )['"{\[]""")
 """Behind it a validator repeats what it was sent."""
 VAGUE = re.compile(r"provider returned error|error from provider$|internal server error$|upstream error", re.IGNORECASE)
+LIMIT = re.compile(r"limit:? (\d{1,12}).{0,60}?requested:? (\d{1,12})", re.IGNORECASE | re.DOTALL)
 STATUS = re.compile(r"(?i)(?:^|error code|status code|http|\()\W{0,3}(4[0-2]\d|5[02]\d)\b|(?<=: )([45]\d\d)(?= [A-Z])")
 """A status in the text of an exception."""
 AGAIN = re.compile(r"(?:again|retry) (?:in|after):? ((?:\d[\d.]* ?(?:ms|h|m|s)[a-z]*\s?){1,3}|\d[\d.]*)", re.IGNORECASE)
@@ -78,15 +78,10 @@ class Evidence:
         """Seconds to wait before another attempt, by header, body or wording."""
         if "retry-after-ms" in self.headers:
             return _seconds(self.headers["retry-after-ms"] + "ms")
-        if (seconds := _seconds(self.headers.get("retry-after", ""))) is not None:
-            return seconds
-        if again := AGAIN.search(self.text):
-            return _seconds(again[1])
-        kinds = ("requests", "tokens") if self.status == 429 else ()
-        spent = [kind for kind in kinds if self.headers.get(f"x-ratelimit-remaining-{kind}") == "0"]
-        resets = [_seconds(self.headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in spent or kinds]
-        known = sorted(seconds for seconds in resets if seconds is not None)
-        return known[-1 if spent else 0] if known else None
+        seconds = _seconds(self.headers.get("retry-after", ""))
+        if seconds is None and (again := AGAIN.search(self.text)):
+            seconds = _seconds(again[1])
+        return seconds
 
     def add(self, body: Any) -> None:
         """Take in a body, the outermost of its errors first."""
@@ -118,15 +113,14 @@ class Evidence:
             self.codes.add("contentfilter")
         if isinstance(delay := value.get("retryDelay"), str):
             self.headers.setdefault("retry-after", delay[:100])
-        if isinstance(sentence := value.get("error parsing tool call"), str):  # Ollama's key for its sentence
-            self.sentences.append(f"error parsing tool call: {sentence[:LONGEST_JSON]}")
 
     def _add_code(self, code: Any) -> None:
         """Take in a code; a status among them replaces a vague one of HTTP."""
         if isinstance(code, bool) or not isinstance(code, int | str):
             return
-        text = str(code)[:200].split("#")[-1].split(":")[0]
-        self.codes.update(filter(None, map(table.normal, (text, text.rpartition(".")[2]))))
+        text = str(code)[:200]
+        for piece in re.split("[#:]", text):  # a namespace, or an address that explains it, may be around a code
+            self.codes.update(filter(None, map(table.normal, (piece, piece.rpartition(".")[2]))))
         if re.fullmatch("[45][0-9][0-9]", text) and self.status in table.VAGUE_STATUSES:
             self.status = int(text)
 
@@ -169,8 +163,8 @@ class Evidence:
     def _limit(self) -> str:
         """Which limit a server keeps to: one that passes, one of a day, or one that the request alone exceeds."""
         text, wait = self.text, self.wait()
-        sizes = table.TOO_LARGE.search(text) if "tokens per min" in text else None
-        if sizes and (sizes[3] or int(sizes[2]) > int(sizes[1])):
+        sizes = LIMIT.search(text)
+        if self.status == 413 or (sizes and "tokens per min" in text and int(sizes[2]) > int(sizes[1])):
             return "context"
         if any("perday" in code for code in self.codes) or re.search(r"\blimit: 0\b", text) or (wait or 0) > LONG:
             return "quota"
@@ -187,7 +181,7 @@ def classify(status: int, body: Any, headers: Mapping[str, str] | None = None) -
         body: Parsed JSON of any type, or text.
     """
     evidence = Evidence(status, body, headers)
-    if 300 <= status < 400:  # nothing is sent where the grid has not attributes so, a key least of all
+    if 300 <= status < 400:  # nothing is sent where no grid says so, a key least of all
         host = HOST.match(evidence.headers.get("location", ""))
         where = (host and one_line(host[1])) or "another path"
         why = f"it redirects to {where}; if that is right, name that address as base_url"
@@ -318,7 +312,7 @@ def one_line(text: object) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Seconds in "20", "6m0s", "120ms" or "1.5 seconds", or until a date or a time since 1970.
+    """Seconds in "20", "6m0s", "120ms" or "1.5 seconds", or until a date.
 
     Returns:
         None if there is no such thing, or the time has passed.
@@ -326,8 +320,8 @@ def _seconds(text: str) -> float | None:
     parts = DURATION.findall(text[:60]) if text[:1].isdigit() else []
     try:
         seconds = sum(float(number) * SECONDS[unit.lower()] for number, unit in parts)
-        if not parts or seconds >= EPOCH_TIMES:
-            seconds = (seconds or email.utils.parsedate_to_datetime(text).timestamp()) - time.time()
+        if not parts:
+            seconds = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
     except (ValueError, TypeError, OverflowError, OSError):
         return None
     return seconds if seconds >= 0 else None

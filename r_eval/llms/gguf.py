@@ -34,14 +34,12 @@ class GGUF(LLM):
             context: Tokens that one request may hold, prompt and reply.
             connections: Requests computed at once; by default one for every four processors, since more are slower.
             threads: Processors used; all by default.
-            prefix_cache: False computes every prompt from its beginning, to measure what the cache saves.
             gpu_layers: Layers put on a GPU, where the installed llama.cpp has one; all by default.
         """
 
         context: int = Field(8192, ge=1)
         threads: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
         gpu_layers: int = -1
-        prefix_cache: bool = True
 
     is_local = True
     settings: Settings
@@ -57,7 +55,7 @@ class GGUF(LLM):
         return {**super().identity(), "context": self.settings.context, "file": self._fingerprint}
 
     def fetch(self) -> None:
-        """Fetch the file if it is an embedded one, and check that it is a GGUF file."""
+        """Fetch the file if it is an embedded one."""
         find_gguf(self.name, self.model)
 
     async def open(self) -> None:
@@ -97,7 +95,7 @@ class GGUF(LLM):
         params.model.path = str(path)
         params.n_ctx, params.n_parallel = settings.context * self.connections, self.connections
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.threads
-        params.n_gpu_layers, params.cache_prompt = settings.gpu_layers, settings.prefix_cache
+        params.n_gpu_layers = settings.gpu_layers
         params.warmup, params.verbosity = False, 0
         try:
             server = xllamacpp.Server(params)

@@ -24,7 +24,7 @@ from r_eval.llms.chat import Refused
 from r_eval.llms.preflight import learn_capabilities
 from r_eval.llms.rate_limit import AdaptiveLimiter
 from r_eval.llms.reply import decode_body, encode_body, parse_reply, read_body
-from r_eval.llms.secrets import LONGEST, MARK, Secrets, environment_headers, header_value, refuse_key
+from r_eval.llms.secrets import LONGEST, MARK, Secrets, environment_headers, header_value, refuse_keys
 from r_eval.records import Tokens
 
 OPENAI = "https://api.openai.com/v1"
@@ -84,9 +84,7 @@ class OpenAI(Persistent, LLM):
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
-        refuse_key(name, "the model's name", model)
-        refuse_key(name, "api_key_env", settings.api_key_env)
-        refuse_key(name, "api_key_header", settings.api_key_header, header=True)
+        refuse_keys(model=model, api_key_env=settings.api_key_env, api_key_header=settings.api_key_header)
         self.base_url, self.api_key_env = settings.base_url, settings.api_key_env
         self.needs_key = self.base_url == OPENAI
         self.native_tools = settings.native_tools is not False

@@ -30,7 +30,8 @@ class Secrets:
     def __init__(self, *keys: str) -> None:
         long = [key for key in keys if len(key) >= SHORTEST]
         forms = [*map(_any_escaping, long)]
-        forms += [re.escape(base64.b64encode(key.encode()).decode().rstrip("=")) for key in long]
+        forms += [key.encode().hex() for key in long]
+        forms += [_in_base64(key.encode(), *place) for key in long for place in ((0, 0), (1, 2), (2, 3))]
         self._pattern = re.compile("|".join(forms) or "(?!)", re.IGNORECASE)
 
     def strike(self, text: str) -> str:
@@ -39,15 +40,21 @@ class Secrets:
 
 
 def _any_escaping(key: str) -> str:
-    """A pattern of a key in which each character may be escaped as JSON, URLs or HTML do."""
+    """A pattern of a key in which each character may be escaped as JSON, Python, URLs or HTML do."""
     forms = []
     for c in key:
         code = ord(c)
-        percent = "".join(f"%{byte:02x}" for byte in c.encode())
-        forms.append(
-            rf"(?:\\{{0,8}}{re.escape(c)}|\\{{1,8}}u{code:04x}|{percent}|&#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});)"
-        )
+        percent = "".join(f"%(?:25){{0,3}}{byte:02x}" for byte in c.encode())
+        slashes = r"\\{0,8}" if c == "\\" else r"\\{0,8}+"
+        escaped = rf"{slashes}(?:{re.escape(c)}|u{code:04x}|x{code:02x}|{code:03o})"
+        forms.append(rf"(?:{escaped}|{percent}|&#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});)")
     return "".join(forms)
+
+
+def _in_base64(key: bytes, before: int, skipped: int) -> str:
+    """A pattern of a key in base64 after some other bytes, without the digits that it shares with them."""
+    digits = base64.b64encode(bytes(before) + key).decode().rstrip("=")[skipped:-1]
+    return re.escape(digits).replace(r"\+", "[+-]").replace("/", "[/_]")
 
 
 def header_value(name: str, variable: str) -> str:
@@ -76,14 +83,14 @@ def environment_headers(name: str, headers: Mapping[str, str]) -> dict[str, str]
     return {header: header_value(name, variable) for header, variable in headers.items()}
 
 
-def refuse_key(name: str, where: str, value: str, header: bool = False) -> None:
-    """Refuse a setting that holds a key.
+def refuse_keys(**settings: str) -> None:
+    """Refuse settings that hold a key.
 
     Raises:
-        UserError: It does; the message does not repeat it.
+        UserError: One does, or `api_key_header` is no header's name; the message does not repeat it.
     """
-    wrong = header and value and not HEADER.fullmatch(value)
-    if wrong or holds_key(value) or any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in value.split("/")):
-        prefix = "" if value in name or where.startswith("the model") else f" '{name}'"
-        hint = "looks like a key: put the name of its variable in api_key_env"
-        raise UserError(f"LLM{prefix}: {where} {'takes the name of a header' if wrong else hint}")
+    for name, value in settings.items():
+        if any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in (value, *value.split("/"))):
+            raise UserError(f"LLM: its {name} looks like a key: put the name of its variable in api_key_env")
+    if (header := settings["api_key_header"]) and not HEADER.fullmatch(header):
+        raise UserError("LLM: api_key_header takes the name of a header")

@@ -18,7 +18,7 @@ from typing import Any
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.call_arguments import MAX_TEXT
-from r_eval.llms.call_reader import LINE, MARK, CallReader, Found, canonical_name
+from r_eval.llms.call_reader import LINE, CallReader, Found, canonical_name
 from r_eval.llms.json_text import FENCE, MAX_LENGTH, Budget, JSONTextError, first_object, plain_data
 from r_eval.text import clean, clean_data
 
@@ -75,7 +75,7 @@ def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     if not found:
         return reply
     calls = tuple(dataclasses.replace(f.call, id=f"call{i:05d}") for i, f in enumerate(found))
-    before = OPENING.sub("", MARK.sub("", head[: found[0].start]))
+    before = OPENING.sub("", head[: found[0].start])
     return dataclasses.replace(reply, text=before.strip(), tool_calls=calls, finish="tool_calls")
 
 
@@ -101,7 +101,7 @@ def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> Tool
     """
     tools = {"Finish": ToolSpec("Finish", "", {"properties": {"answer": {}}})}
     for name, spec in specs.items():
-        properties = {p.name: {"type": "string"} if _is_text(p.schema) else {} for p in spec.parameters}
+        properties = {p.name: p.schema for p in spec.parameters}
         required = [p.name for p in spec.parameters if p.required]
         tools[name] = ToolSpec(name, "", {"properties": properties, "required": required})
     known, found = _find(text, CallReader(tools, loose=True, cut=cut))
@@ -109,12 +109,6 @@ def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> Tool
         return found[0].call if found[0].call.error is None else None
     final = FINAL.search(known)
     return ToolCall("", "Finish", {"answer": final["answer"].strip(" *_`")}) if final else None
-
-
-def _is_text(schema: Mapping[str, Any]) -> bool:
-    """Whether a parameter may be a text, so that a number or a word of Python's for it is taken as it is written."""
-    is_own = schema.get("type") == "string" and "enum" not in schema
-    return is_own or any(map(_is_text, schema.get("anyOf", ())))
 
 
 def parse_arguments(

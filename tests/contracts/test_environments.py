@@ -5,11 +5,9 @@ A new one joins by a class here: how it is opened, and some calls.
 
 from __future__ import annotations
 
-import asyncio
-import pickle
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +17,6 @@ from r_eval.environments.aminer import AMiner
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
 from r_eval.environments.wiki import Wiki
-from r_eval.scaffold import new_domain
 from r_eval.testing import Call, EnvironmentContract
 from tests import mediawiki, shops, wikis
 from tests.aminer_server import http_app
@@ -201,37 +198,3 @@ class TestLangChainTools(OpenedByName):
 
 
 # What `r-eval new domain` writes
-
-
-class TestScaffoldedDomain(OpenedByName):
-    calls = [
-        ("find_dish", {"name": "soup"}),
-        ("find_dish", {"name": "curry", "cuisine": "Thai"}),
-        ("dish_details", {"dish_id": "d02"}),
-        ("dishes_with", {"ingredient": "onion"}),
-    ]
-    nothing = [
-        ("find_dish", {"name": "zzz"}),
-        ("dish_details", {"dish_id": "d99"}),
-        ("dishes_with", {"ingredient": ""}),
-    ]
-    kinds = ["dish", "ingredient"]
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def name(cls, tmp_path_factory: pytest.TempPathFactory) -> str:
-        return f"{new_domain('recipes', tmp_path_factory.mktemp('domain') / 'recipes')}/recipes.py"
-
-
-@pytest.mark.parametrize("make", [Wiki, AMiner])
-def test_an_environment_that_is_made_anew_or_pickled_is_the_same(make: type[Environment]) -> None:
-    environment = make()
-    for other in (make(), pickle.loads(pickle.dumps(environment))):
-        assert other.version == environment.version
-        calls = WIKI_ASKED if make is Wiki else AMINER_CALLS
-        assert asyncio.run(results(other, calls)) == asyncio.run(results(environment, calls))
-
-
-async def results(environment: Environment, calls: Sequence[Call]) -> list[Any]:
-    session = environment.open()
-    return [await session.call(api, arguments) for api, arguments in calls]

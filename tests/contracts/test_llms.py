@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -201,9 +200,3 @@ def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
     (call,) = loop.run(speaking(llm, []).generate(with_tools())).tool_calls
     assert (call.name, call.arguments, call.error) == (CAPITAL.name, {"country": "Spain"}, None)
     assert call.id
-
-
-def test_the_identity_is_data_that_names_the_llm(llm: LLM) -> None:
-    identity = json.loads(json.dumps(llm.identity()))
-    assert identity["llm"] == llm.name
-    assert "temperature" in identity

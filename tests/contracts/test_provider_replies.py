@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from r_eval.llms.base import LLM, LLMError, Reply, make_llm
-from r_eval.llms.langchain import LangChain
 from r_eval.llms.reply import parse_reply
 from r_eval.records import Episode
 from r_eval.workflows.base import Limits
@@ -20,25 +19,10 @@ from tests.contracts.test_workflows import ASKING, WORKFLOWS
 from tests.llms.reply_shapes import SHAPES
 from tests.workflow_contract import Pantry, Talker, played
 
-CHAT = """
-from langchain_openai import ChatOpenAI
-
-def chat():
-    return ChatOpenAI(model="some-model", base_url="{url}", api_key="none", max_retries=0)
-"""
-
 
 async def an_openai(url: str, folder: Path) -> LLM:
     llm = make_llm("openai/some-model", {"base_url": url, "native_tools": True})
     await llm.open()
-    return llm
-
-
-async def a_langchain(url: str, folder: Path) -> LLM:
-    pytest.importorskip("langchain_openai")
-    (folder / "chat.py").write_text(CHAT.format(url=url), encoding="utf-8")
-    llm = make_llm(f"langchain/{folder / 'chat.py'}:chat")
-    await asyncio.to_thread(asyncio.run, llm.open())
     return llm
 
 
@@ -70,17 +54,6 @@ def test_every_shape_is_understood_over_chat_completions(tmp_path: Path) -> None
         read = (reply.text, calls, reply.reasoning, reply.finish, not reply.estimated, reply.extra)
         assert read == (shape.text, shape.calls, shape.reasoning, shape.finish, shape.counted, shape.extra), shape
         assert not shape.counted or (reply.tokens.prompt, reply.tokens.completion) == (20, 2), shape
-
-
-def test_what_langchain_gives_of_a_shape_is_a_reply_or_a_bad_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(LangChain, "RETRIED", frozenset())
-    for shape, reply in zip(SHAPES, replies(a_langchain, tmp_path), strict=True):
-        if isinstance(reply, LLMError):
-            assert reply.cause == "reply", (shape, reply)
-        else:
-            assert reply.text == shape.text or shape.provider in ("A gateway", "Anthropic (OpenAI)"), (shape, reply)
 
 
 @pytest.mark.parametrize("name", ASKING)

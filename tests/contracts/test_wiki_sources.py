@@ -5,10 +5,7 @@ The same pages are put in all three. What only one source has to do is tested in
 
 from __future__ import annotations
 
-import re
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +13,6 @@ import pytest
 
 from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.base import Page
 from tests import mediawiki
 from tests.wikis import CHOICES, PAGES, REDIRECTS, live, snapshot, zim
 
@@ -107,18 +103,11 @@ def test_a_similar_title_is_offered_and_not_opened(wiki: Wiki, refuse: Refuse, a
     assert "Search for a page first" in refuse(wiki.Lookup, "e")
 
 
-def test_a_title_with_a_number_sign_is_not_cut_at_it(wiki: Wiki, refuse: Refuse) -> None:
-    assert refuse(wiki.Search, "C#").startswith("Could not find [C#].")
-    assert refuse(wiki.Search, "Kenya#History").startswith("Could not find [Kenya#History].")
-
-
 HOSTILE = [
-    "", "   ", "|", "#", "[[", "]]", "\x00", "\x1fKenya\x1fJapan", "Kenya|Japan", "../", "../../etc/passwd",
-    "a" * 10_000, "Kenya" * 59, "東" * 300, "Special:Random", "File:X", "Talk:Kenya", "talk:kenya", ":Talk:Kenya",
-    "Talk : Kenya",
-    "Media:X", "User:Admin", "wikipedia:Kenya", "style.css", "Kenya\nJapan", "\ud800", "%4B%65nya", "Kenya?action=raw",
-    "Kenya&titles=Japan", "' OR 1=1 --", '"', 'x" OR "y', "intitle:Kenya", "insource:/.*/", "*", "~~~~", "<b>",
-    "{{PAGENAME}}", "{0}", "%s", "\u202eaynek", "﷐", "💧" * 100, "~" * 300, "(" * 200,
+    "", "|", "#", "[[", "\x00", "\x1fKenya\x1fJapan", "Kenya|Japan", "../../etc/passwd", "a" * 10_000, "東" * 300,
+    "Special:Random", "talk:kenya", ":Talk:Kenya", "Talk : Kenya", "Media:X", "style.css", "Kenya\nJapan", "\ud800",
+    "Kenya&titles=Japan", "' OR 1=1 --", 'x" OR "y', "insource:/.*/", "~~~~", "<b>", "{{PAGENAME}}", "\u202eaynek",
+    "C#",
 ]  # fmt: skip
 
 
@@ -148,22 +137,7 @@ def test_headings_and_what_is_no_running_text_are_not_found(wiki: Wiki, refuse: 
         assert refuse(wiki.Lookup, keyword) == f"No results for [{keyword}] in the page Kenya."
 
 
-@pytest.mark.parametrize("title", PAGES)
-def test_a_page_has_all_its_paragraphs_and_no_more(wiki: Wiki, title: str) -> None:
-    wiki.Search(title)
-    assert wiki._paragraphs == tuple(block for block in PAGES[title] if not block.startswith("=="))
-
-
 # Sessions
-
-
-def test_two_sessions_read_pages_of_their_own(shared: Wiki, refuse: Refuse) -> None:
-    one, two = shared.open(), shared.open()
-    one.Search("Kenya")
-    two.Search("Uganda")
-    assert one.Lookup("railway") == "(Result 1 / 1) The first railway reached Nairobi."
-    assert two.Lookup("railway") == "(Result 1 / 1) Kampala is on no railway."
-    assert "Search for a page first" in refuse(shared.open().Lookup, "railway")
 
 
 def said(call: Callable[[str], str], argument: str) -> str:
@@ -185,13 +159,6 @@ def test_accents_do_not_matter_where_the_file_has_an_index_of_titles(archive: Wi
     assert archive.open().Search("emile zola") == PAGES["Émile Zola"][0]
 
 
-def test_a_file_without_a_list_of_titles_is_read_by_its_paths(tmp_path: Path, refuse: Refuse) -> None:
-    bare = zim(tmp_path, indexed=False, front=False)
-    assert bare.Search("Mercury (planet)") == PAGES["Mercury (planet)"][0]
-    assert bare.Search("land of tea") == PAGES["Kenya"][0]
-    assert "No title is similar" in refuse(bare.Search, "Kennya")
-
-
 @pytest.mark.parametrize(
     "content", [b"", b"no archive, but long enough to look like one" * 10, b"ZIM\x04" + bytes(200)]
 )
@@ -209,19 +176,7 @@ def test_what_is_no_zim_file_is_refused(tmp_path: Path, content: bytes) -> None:
 def transcript(wiki: Wiki) -> list[str]:
     """What an episode hears that finds, follows, chooses, misses and looks up."""
     episode = wiki.open()
-    asked = [
-        "Kenya",
-        "kEnYa",
-        "Nippon",
-        "Mercury",
-        "Victoria",
-        "Kennya",
-        "Nobody at all",
-        "C#",
-        "Talk:Kenya",
-        "",
-        "東京",
-    ]
+    asked = ["Kenya", "kEnYa", "Nippon", "Mercury", "Victoria", "Kennya", "Nobody at all", "Talk:Kenya", "", "東京"]
     return [said(call, word) for title in asked for call, word in ((episode.Search, title), (episode.Lookup, "a"))]
 
 
@@ -238,44 +193,6 @@ def test_a_page_costs_one_request_and_the_second_time_none(running: mediawiki.Se
 def test_without_extracts_the_rendered_page_is_read(running: mediawiki.Served, tmp_path: Path) -> None:
     plain = live(running, tmp_path / "replies.sqlite", user_agent=f"tests {mediawiki.WITHOUT_EXTRACTS}")
     assert transcript(plain) == transcript(live(running, tmp_path / "others.sqlite"))
-
-
-@pytest.mark.filterwarnings("ignore:No parser was explicitly specified")
-def test_the_wikipedia_client_sees_the_same_pages(
-    running: mediawiki.Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = pytest.importorskip("wikipedia", reason="the comparison needs the package wikipedia")
-    monkeypatch.setattr("wikipedia.wikipedia.API_URL", running.api_url)
-    wiki = live(running, tmp_path / "replies.sqlite")
-    for title in [*PAGES, *REDIRECTS]:
-        theirs = client.page(title, auto_suggest=False)
-        ours = wiki._source.find(title)
-        assert isinstance(ours, Page)
-        assert (ours.title, "\n".join(ours.paragraphs)) == (theirs.title, re.sub("\n+", "\n", theirs.content))
-    with pytest.raises(client.DisambiguationError):
-        client.page("Victoria", auto_suggest=False)
-
-
-ANOTHER_PROCESS = """
-import sys
-from r_eval.environments.wiki import Wiki
-wiki = Wiki(source="live", api_url=sys.argv[1], cache=sys.argv[2], requests_per_second=200)
-for title in sys.argv[3:]:
-    print(wiki.open().Search(title))
-"""
-
-
-def test_processes_share_what_is_kept(running: mediawiki.Served, tmp_path: Path) -> None:
-    live(running, tmp_path / "unused.sqlite")
-    command = [sys.executable, "-c", ANOTHER_PROCESS, running.api_url, str(tmp_path / "replies.sqlite"), *PAGES]
-    before = running.requests
-    others = [subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") for _ in range(3)]
-    heard = [other.communicate(timeout=300)[0].splitlines() for other in others]
-    assert heard == [[blocks[0] for blocks in PAGES.values()]] * 3
-    made = running.requests - before
-    assert made <= 3 * len(PAGES)
-    assert [live(running, tmp_path / "replies.sqlite").Search(title) for title in PAGES] == heard[0]
-    assert running.requests - before == made
 
 
 def test_a_run_is_repeated_with_the_network_cut(installed_wiki: mediawiki.MediaWiki, tmp_path: Path) -> None:

@@ -74,7 +74,6 @@ REASONING = "thinking is enabled but reasoning_content is missing in assistant t
 OPENAI_LONG = "This model's maximum context length is 4097 tokens. However, your messages resulted in 6988 tokens. Please reduce the length of the messages."
 VLLM_LONG = "This model's maximum context length is 10000 tokens. However, you requested 10515 tokens (2323 in the messages, 8192 in the completion). Please reduce the length of the messages or completion."
 GROQ_TPM = "Request too large for model `llama-3.1-8b-instant` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 7042, please reduce your message size and try again."
-OPENAI_TPM = "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Used 29500, Requested 1200. Please try again in 1.4s."
 
 CASES = (
     # OpenAI
@@ -82,7 +81,7 @@ CASES = (
     Case("OpenAI", 404, openai("The model `gpt-9` does not exist or you do not have access to it.", code="model_not_found"), "model"),
     Case("OpenAI", 429, openai("You exceeded your current quota.", "insufficient_quota", code="insufficient_quota"), "quota"),
     Case("OpenAI", 429, openai("Billing hard limit has been reached", code="billing_hard_limit_reached"), "quota"),
-    Case("OpenAI", 429, openai("Rate limit reached: Limit 3, Used 3, Requested 1.", "requests", code="rate_limit_exceeded"), "rate_limit", wait=20.0, headers={"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20s", "x-ratelimit-reset-tokens": "6m0s"}),
+    Case("OpenAI", 429, openai("Rate limit reached: Limit 3, Used 3, Requested 1.", "requests", code="rate_limit_exceeded"), "rate_limit"),
     Case("OpenAI", 429, openai("Rate limit reached on requests per day (RPD): Limit 10000. Please try again in 8.64s.", "requests", code="rate_limit_exceeded"), "rate_limit", wait=8.64),
     Case("OpenAI", 500, openai("The server had an error while processing your request", "server_error"), "server"),
     Case("OpenAI", 503, openai("The engine is currently overloaded", "server_error"), "server", wait=5.0, headers={"Retry-After": "5"}),
@@ -305,6 +304,16 @@ CASES = (
     Case("A gateway", 301, "", "request", headers={"Location": "https://user:sk-secret@Other.example:8443/v1"}),
     Case("OpenAI", 400, openai("This prompt is not allowed by the content policy; please stop sending it."), "content_filter"),
     Case("OpenAI", 400, openai("x", code="bio_policy"), "content_filter"),
+    Case("OpenAI", 400, openai("Your request was rejected as a result of our safety system.", code="moderation_blocked"), "content_filter"),
+    Case("Volcengine", 400, openai("The input text may contain sensitive information.", "BadRequest", code="InputTextSensitiveContentDetected"), "content_filter"),
+    Case("Volcengine", 404, openai("The model or endpoint x does not exist or you do not have access to it.", "NotFound", code="InvalidEndpointOrModel.NotFound"), "model"),
+    Case("New API", 403, openai("用户额度不足", "new_api_error", code="local:insufficient_quota"), "quota"),
+    Case("New API", 403, openai("token quota is not enough", "new_api_error", code="insufficient_user_quota"), "quota"),
+    Case("Groq", 413, openai("Request too large for model", "tokens", code="rate_limit_exceeded"), "context"),
+    Case("vLLM", 400, vllm("Conversation roles must alternate user/assistant/user/assistant/..."), "parameter", "system"),
+    Case("Xinference", 400, {"detail": "length of prompt_tokens (41000) must be less than max_seq_len (32768)."}, "context"),
+    Case("TensorRT-LLM", 400, vllm("The sum of prompt length (9000.0), query length (0) should not exceed max_num_tokens (8192)"), "context"),
+    Case("Kimi", 400, openai("Missing `reasoning_content` field in the assistant message at message index 2."), "parameter", "reasoning_content+"),
     Case("OpenAI", 403, openai("x", code="misalignment_policy_violation"), "content_filter"),
     Case("OpenAI Responses", 400, openai("Encrypted content is not supported with this model.", param="include"), "parameter", "include"),
     # a model's own text, or the conversation, in an error about its form

@@ -84,6 +84,10 @@ TEXT_NOTATIONS = {
     "</function_calls>",
     "invoke_prefixed": '<x:tool_call><invoke name="Search"><parameter name="entity" string="true">@</parameter>'
     "</invoke></x:tool_call>",
+    "gemma": '<|tool_call>call:Search{entity:<|"|>@<|"|>}<tool_call|>',
+    "function_gemma": "<start_function_call>call:Search{entity:<escape>@<escape>}<end_function_call>",
+    "longcat": "<longcat_tool_call>Search\n<longcat_arg_key>entity</longcat_arg_key>\n<longcat_arg_value>@"
+    "</longcat_arg_value>\n</longcat_tool_call>",
     "glm": "<tool_call>Search\n<arg_key>entity</arg_key>\n<arg_value>@</arg_value>\n</tool_call>",
 }
 QUOTED = JSON_NOTATIONS | PYTHON_NOTATIONS
@@ -141,25 +145,19 @@ def test_a_tagged_call_may_hold_its_own_marks_in_a_text() -> None:
     assert calls(f"{text}\n{text}") == [("Search", {"entity": marks})] * 2
 
 
-# Types
-
-
-def test_tagged_parameters_have_the_types_of_the_schema() -> None:
-    given = {"topic": "7", "limit": "5", "ratio": "0.5", "recent": "True", "years": "[20, 21,]", "where": "{'a': 1}"}
+def test_tagged_parameters_are_texts_and_lists_and_objects_data() -> None:
+    given = {
+        "topic": "[7]",
+        "limit": "5",
+        "recent": "True",
+        "unknown": "a\n  b",
+        "years": "[20, 21,]",
+        "where": "{'a': 1}",
+    }
     body = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in given.items())
-    wanted = {"topic": "7", "limit": 5, "ratio": 0.5, "recent": True, "years": [20, 21], "where": {"a": 1}}
     for text in (body, body.replace("</parameter>\n", "")):
-        assert calls(f"<tool_call><function=rank>\n{text}</function></tool_call>") == [("rank", wanted)]
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "wanted"),
-    [("limit", "many", "many"), ("limit", "1.5", "1.5"), ("limit", "{", "{"), ("ratio", "3", 3),
-     ("recent", "null", None), ("topic", "null", "null"), ("topic", '"RAG"', '"RAG"'), ("topic", "a\n  b", "a\n  b"),
-     ("topic", "", ""), ("unknown", "5", "5")],
-)  # fmt: skip
-def test_a_value_of_another_type_stays_text(key: str, value: str, wanted: Any) -> None:
-    assert calls(f"<function=rank><parameter={key}>{value}</parameter></function>") == [("rank", {key: wanted})]
+        read = calls(f"<tool_call><function=rank>\n{text}</function></tool_call>")
+        assert read == [("rank", {**given, "years": [20, 21], "where": {"a": 1}})]
 
 
 def search(entity: Any, **more: Any) -> tuple[str, dict[str, Any]]:
@@ -215,6 +213,7 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     ('{"name": "Search", "arguments": {"entity": "a,]b",}}', [search("a,]b")]),
     ('{"Search": {"entity": "Kenya"}, "Lookup": {"keyword": "capital"}}', [KENYA, lookup("capital")]),
     # marks
+    ("<tool_call>Search\n</tool_call>", [("Search", {})]),
     ('[TOOL_CALLS]Search[ARGS]{"entity": "Kenya"}[TOOL_CALLS]Lookup[ARGS]{"keyword": "a"}', [KENYA, lookup("a")]),
 )
 
@@ -245,7 +244,7 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
         ('{"name": "Search", "arguments": [1, 2]}', "Search"),
         ("<|python_tag|>import os", ""),
         ("<tool_call>\n", ""),
-        ("<tool_call>Search for Kenya</tool_call>", ""),
+        ("<tool_call>Search for Kenya</tool_call>", "Search"),
         ('<tool_call>{"entity": "Kenya"}</tool_call>', ""),
         ("[TOOL_CALLS] Kenya", ""),
         ("<tool_call>" + "[" * 5000, ""),
@@ -348,40 +347,10 @@ PIECES = [
     "head", ["", "<tool_call>", "<function=Search>", "Action: Search\nAction Input: ", "```json\n"]
 )
 def test_no_pattern_backtracks(head: str, piece: str) -> None:
-    reply = Reply(head + piece * (20_000 // len(piece)))
-    assert quickest(lambda: read(reply, TOOLS), enough=0.2) < 0.2
-
-
-MIXED = '{"name": "Search", "arguments": {"entity": "<tool_call>[[\\"\'```\\\\\nAction: Search[x\nSearch(entity=‘a“ '
-HOSTILE = {
-    "quotes": ('{"name": "Search", "arguments": {"entity": ', '"', "}}"),
-    "typographic_quotes": ("{“a”: ", "“ ‘", "}"),
-    "backslashes": ('{"name": "Search", "arguments": {"entity": "', "\\", '"'),
-    "marked_half_open": ("", '<tool_call>{"name":"Search","arguments":{"entity":"', ""),
-    "white_space": ("Action: Search\nAction Input: x", " \n", "```x"),
-    "parameters": ("<function=rank>", "<parameter=years>[1,", ""),
-    "actions": ("", "Action: Search\nAction Input: {'a':\n", "\nObservation: x"),
-    "python": ("Search(", "Search(entity='a', -[(", ")"),
-    "mixed": ("", MIXED, ""),
-}
-
-
-class AnyApi:
-    """A query API without parameters."""
-
-    parameters = ()
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_text_holds_the_event_loop(name: str) -> None:
-    head, piece, end = HOSTILE[name]
-    text = head + piece * ((2_000_000 - len(head) - len(end)) // len(piece)) + end
-    for work in (
-        lambda: read(Reply(text), TOOLS),
-        lambda: parse_action(text, {"Search": AnyApi()}),
-        lambda: parse_arguments(text, "Search"),
-    ):
-        assert quickest(work, enough=0.25) < 0.25
+    text = head + piece * (2_000_000 // len(piece))
+    assert quickest(lambda: read(Reply(text), TOOLS), enough=0.2) < 0.2
+    assert quickest(lambda: parse_action(text, {}), enough=0.2) < 0.2
+    assert quickest(lambda: parse_arguments(text, "Search"), enough=0.2) < 0.2
 
 
 @pytest.mark.parametrize("value", [[1] * 1_000_000, [[]] * 300_000, {"a": "é" * 2_000_000}, "1," * 1_000_000])

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import datetime
-import email.utils
 import json
 import logging
 import time
@@ -23,7 +21,7 @@ from hypothesis import strategies as st
 from r_eval.llms import attempts, rate_limit
 from r_eval.llms.attempts import ATTEMPTS
 from r_eval.llms.base import LLMError, Message, Request, ToolCall, make_llm
-from r_eval.llms.failures import classify, error_in, finish, of_exception
+from r_eval.llms.failures import classify, error_in, of_exception
 from tests.chat_server import SEARCH, Answer, Server, good
 from tests.llms.failure_cases import CASES, WORDINGS, Case, openai
 from tests.timing import quickest
@@ -168,23 +166,14 @@ def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
         ({"Retry-After": "7"}, "", 7.0),
         *(({"RETRY-AFTER": odd}, "", None) for odd in ("-3", "nan", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")),
         ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
-        ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}, "", 360.0),
-        ({"x-ratelimit-reset-requests": "1h2m3.5s", "x-ratelimit-reset-tokens": "2s"}, "", 2.0),
+        ({"retry-after": "6m0s"}, "", 360.0),
         ({"retry-after": "3600"}, "", 600.0),
-        ({"x-ratelimit-reset-tokens": "1000000001"}, "", None),
         ({}, "Please try again in 20ms.", 0.02),
         ({}, "Try again in a while", None),
     ],
 )
 def test_the_wait_that_a_server_asks_for(headers: dict[str, str], text: str, wait: float | None) -> None:
     assert classify(429, openai(text or "x"), headers).wait == pytest.approx(wait)
-
-
-def test_a_date_to_come_is_a_wait_in_an_exceptions_response_too() -> None:
-    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=40)
-    headers = {"Retry-After": email.utils.format_datetime(later)}
-    error = exception("RateLimitError", "x", status_code=429, response=Response(429, headers=headers))
-    assert all(35 < (failed.wait or 0) <= 40 for failed in (classify(503, "", headers), of_exception(error)))
 
 
 @pytest.mark.parametrize(
@@ -204,32 +193,6 @@ def test_a_success_holds_no_error(data: Any) -> None:
     assert error_in(data) is None
 
 
-@pytest.mark.parametrize(
-    ("reasons", "expected"),
-    [
-        (["stop", "STOP", "end_turn", "eos", "eos_token", "stop_sequence", "FinishReason.STOP"], "stop"),
-        (["length", "max_tokens", "MAX_TOKENS", "model_length"], "length"),
-        (["tool_calls", "tool-calls", "tool_use", "function_call"], "tool_calls"),
-        (["content_filter", "SAFETY", "PROHIBITED_CONTENT", "content_filter:SAFETY", "sensitive"], "content_filter"),
-        (["refusal"], "refusal"),
-        (["error", "pause_turn", "-", None, 3, [], {"stop": 1}, "", "stop" * 10**6], "unknown"),
-    ],
-)
-def test_a_finish_reason_of_any_type(reasons: list[object], expected: str) -> None:
-    assert {finish(reason) for reason in reasons} == {expected}
-
-
-class Response:
-    def __init__(self, status_code: int, text: str = "", headers: dict[str, str] | None = None) -> None:
-        self.status_code, self.headers, self._text = status_code, headers or {}, text
-
-    @property
-    def text(self) -> str:
-        if not self._text:
-            raise RuntimeError("ResponseNotRead")
-        return self._text
-
-
 def exception(name: str, text: str = "", **attributes: Any) -> Any:
     return type(name, (Exception,), attributes)(text)
 
@@ -237,12 +200,6 @@ def exception(name: str, text: str = "", **attributes: Any) -> Any:
 class Mute(Exception):
     def __str__(self) -> str:
         raise ValueError("no str")
-
-
-def wrapped(text: str, cause: BaseException) -> Exception:
-    error = RuntimeError(text)
-    error.__cause__ = cause
-    return error
 
 
 REQUEST = httpx.Request("POST", "https://api.example/v1/chat/completions")
@@ -256,25 +213,16 @@ def raised(kind: type[sdk.APIStatusError], status: int, error: dict[str, Any]) -
 
 EXCEPTIONS: tuple[tuple[BaseException, str, str], ...] = (
     (exception("BadRequestError", "400", status_code=400, body={"message": "x", "param": "stop", "code": "unsupported_parameter"}), "parameter", "stop"),
-    (exception("HTTPStatusError", "x", response=Response(404, '{"error": "model \'foo\' not found"}')), "model", ""),
     (exception("ClientError", "x", response={"Error": {"Code": "ThrottlingException", "Message": "Too many requests"}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "rate_limit", ""),
     (exception("ValidationException", "x", response={"Error": {"Code": "ValidationException", "Message": "Input is too long for requested model."}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "context", ""),
-    (exception("ClientError", "400", code=400, status="INVALID_ARGUMENT", details={"error": {"message": "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}), "context", ""),
-    (exception("OpenAIContextOverflowError", "too much"), "context", ""),
     (TimeoutError(), "timeout", ""),
     (json.JSONDecodeError("Expecting value", "", 0), "reply", ""),
-    (ValueError("Error code: 401 - {'error': {'message': 'nope'}}"), "key", ""),
     (exception("ChatError", "Error calling model 'x' (RESOURCE_EXHAUSTED): 429 RESOURCE_EXHAUSTED"), "rate_limit", ""),
-    (wrapped("the model failed", exception("E", "x", status_code=401, body={"error": "x"})), "key", ""),
     (Mute(), "server", ""),
     (exception("Odd", "x", status_code=True, code=[], body=7, response="x", headers=3), "server", ""),
-    (ValueError("Rate limit exceeded, please slow down"), "rate_limit", ""),
     (raised(sdk.BadRequestError, 400, {"message": "x", "code": "unsupported_parameter", "param": "seed"}), "parameter", "seed"),
-    (raised(sdk.BadRequestError, 400, {"message": "x", "code": "tool_use_failed", "failed_generation": ""}), "tool_call", ""),
     (sdk.APITimeoutError(request=REQUEST), "timeout", ""),
     (sdk.APIConnectionError(request=REQUEST), "connection", ""),
-    (httpx.ConnectError("All connection attempts failed", request=REQUEST), "connection", ""),
-    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(401, request=REQUEST)), "key", ""),
     (ConnectionRefusedError(111, "Connection refused"), "connection", ""),
 )  # fmt: skip
 
@@ -326,16 +274,6 @@ HOSTILE = (
 def test_no_text_is_slow_to_judge(status: int, piece: str) -> None:
     body = openai(piece * (100_000 // len(piece)))
     assert quickest(lambda: classify(status, body), 0.05) < 0.25
-
-
-def test_a_long_call_of_the_model_comes_back_whole_and_a_deep_body_is_bounded() -> None:
-    call = "{'input': '" + "données " * 5_000
-    assert classify(500, openai(f"error parsing tool call: raw='{call}', err=unexpected end")).text == call
-    body: Any = "maximum context length"
-    for _ in range(100_000):
-        body = {"error": body}
-    assert classify(400, body).cause == "request"
-    assert classify(400, "[" * 90_000).cause == "request"
 
 
 if __name__ == "__main__":

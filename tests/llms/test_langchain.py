@@ -6,13 +6,11 @@ import asyncio
 import dataclasses
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
-from r_eval.errors import UserError
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
 from r_eval.llms.langchain import LangChain
 from r_eval.records import Tokens
@@ -245,23 +243,11 @@ class StatusError(Exception):
 # The factory
 
 
-def broken() -> None:
-    raise ValueError("no key in CHAT_KEY")
-
-
 @pytest.mark.parametrize(
     ("chat", "text"), [(lambda: fake("x"), "x"), (ParrotFakeChatModel, "Where is Kenya?"), (fake("x"), "x")]
 )
 def test_a_factory_a_class_and_a_model_will_do(opened: Any, chat: Any, text: str) -> None:
     assert ask(opened(chat)).text == text
-
-
-@pytest.mark.parametrize(
-    ("chat", "message"), [(broken, "no key in CHAT_KEY"), (lambda: "x", "gives a str, not"), (None, "no such file")]
-)
-def test_what_gives_no_chat_model_is_refused(opened: Any, chat: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message):
-        opened(chat) if chat else asyncio.run(make_llm(f"langchain/{tmp_path}/none.py:chat").open())
 
 
 # A real integration

@@ -69,15 +69,6 @@ def test_a_request_is_sent_as_chat_completions() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    ["{not json", "<html>Bad gateway</html>", {"choices": []}, {"error": {"message": "overloaded"}}],
-)
-def test_an_answer_that_is_no_reply_is_tried_again(body: Any) -> None:
-    reply, _ = ask(Answer(body=body), Answer(body=body), good("Nairobi"))
-    assert (reply.text, reply.retries) == ("Nairobi", 2)
-
-
-@pytest.mark.parametrize(
     ("answer", "cause"),
     [(Answer(body='{"choices": [', drop=True), "connection"), (Answer(body="{not json"), "reply"),
      (slow(good(), 60.0), "timeout")],
@@ -150,32 +141,6 @@ def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> No
     assert caught.value.cause == "connection"
 
 
-def test_a_request_that_is_given_up_frees_its_connection() -> None:
-    async def talk(llm: Any) -> Reply:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await llm.generate(ASK)
-        return await asyncio.wait_for(llm.generate(ASK), 10)
-
-    assert run(Server(slow(good(), 20.0), good()), talk, connections=1).text == "In Africa."
-
-
-# Models that refuse a parameter
-
-
-def test_a_refused_parameter_is_left_out_from_then_on_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    server = Server(bad(400, "Unsupported parameter: 'max_tokens' is not supported."), good())
-
-    async def twice(llm: Any) -> list[int]:
-        return [(await llm.generate(ASK)).retries for _ in range(2)]
-
-    assert run(server, twice, max_tokens=77, native_tools=True) == [0, 0]
-    first, *later = server.bodies
-    assert later == [{key: first[key] for key in first if key != "max_tokens"} | {"max_completion_tokens": 77}] * 2
-    (record,) = caplog.records
-    assert record.message.startswith("openai/some-model: max_tokens is ")
-
-
 # Money
 
 
@@ -209,16 +174,6 @@ def opened(server: Server, **settings: Any) -> bool:
 
 def warnings(caplog: pytest.LogCaptureFixture) -> str:
     return "\n".join(r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING)
-
-
-def test_one_call_is_made_and_a_server_that_takes_everything_is_no_cause_for_a_warning(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    server = Server(good())
-    assert opened(server) is True
-    (body,) = server.opened
-    assert (body["model"], len(body["stop"]), len(body["tools"])) == ("some-model", 1, 1)
-    assert warnings(caplog) == ""
 
 
 @pytest.mark.parametrize(
@@ -281,18 +236,3 @@ def test_a_dead_server_is_soon_tried_once_per_call(monkeypatch: pytest.MonkeyPat
 
 
 # What a call took
-
-
-def test_failed_attempts_and_queueing_are_told_apart_from_generating(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.1)
-    late, failing = good("late"), bad(500)
-    late.seconds, failing.seconds = 0.3, 0.2
-    reply = run(Server(failing, late), lambda llm: llm.generate(ASK), connections=1)
-    assert (reply.retries, reply.retry >= 0.2, reply.queue < 0.1) == (1, True, True)
-
-    async def two(llm: Any) -> Any:
-        return await asyncio.gather(llm.generate(ASK), llm.generate(ASK))
-
-    queues = sorted(reply.queue for reply in run(Server(late), two, connections=1))
-    assert queues[0] < 0.1
-    assert queues[1] >= 0.29

@@ -200,21 +200,6 @@ def test_flipped_pages_and_a_full_disk_cost_replies_and_no_run(path: Path, caplo
         assert find(store) == GOOD
 
 
-NO_REPLIES: list[object] = [
-    b"", b"[1,2]", b'[{"text": 3}, 1]', b'[{"text": "\xff\xfe"}, 1]', 123, b"[" * 100_000, "字" * 100_000,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("data", NO_REPLIES, ids=range(len(NO_REPLIES)))
-def test_a_row_that_is_no_reply_is_replaced(path: Path, data: object, caplog: pytest.LogCaptureFixture) -> None:
-    fill(path, 0)
-    sql(path, "INSERT INTO replies VALUES (?, ?, 0, 4e9, ?)", KEY.own, b"o", data)
-    with contextlib.closing(ReplyStore(path)) as store:
-        assert find(store) is None
-        assert keep(store, KEY, GOOD) == GOOD
-    assert not caplog.records
-
-
 def test_a_sound_file_of_another_program_is_left_alone(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     sql(path, "PRAGMA journal_mode = WAL")
     sql(path, "CREATE TABLE bookmarks AS SELECT 'https://例え.jp' AS url")
@@ -247,15 +232,6 @@ def test_where_nothing_can_be_made_no_reply_is_stored(
     assert (tmp_path / "folder").is_dir()
 
 
-def test_private_replies_of_long_ago_are_deleted_when_a_store_is_opened(path: Path) -> None:
-    with contextlib.closing(ReplyStore(path)) as store:
-        for key in (ReplyKey(b"old"), ReplyKey(b"new"), ReplyKey(b"x", b"shared")):
-            keep(store, key, GOOD)
-    sql(path, "UPDATE replies SET made = 1 WHERE key != ?", b"new")
-    fill(path, 0)
-    assert set(sql(path, "SELECT key FROM replies")) == {(b"new",), (b"shared",)}
-
-
 @pytest.mark.parametrize(
     ("temperature", "more", "options", "shared"),
     [(0.0, {}, (True, False), True), (0.0, {}, (False, False), False), (0.7, {}, (True, False), False),
@@ -286,21 +262,21 @@ def message(role: str = "assistant", **more: object) -> Request:
 
 
 TOOL = ToolSpec("find", "Find a dish.", {"type": "object", "properties": {"名": {"type": "string"}}})
-TOOLS = [TOOL, dataclasses.replace(TOOL, description="!"), dataclasses.replace(TOOL, parameters={"type": "object"})]
-CALL = ToolCall("1", "find", {"名": "pizza"})
-ARGUMENTS = [{"名": "pizza"}, {"名": 1}, {"名": True}, {"名": 1.0}, {"名": "1"}, {}]
-CALLS = [dataclasses.replace(CALL, arguments=arguments) for arguments in ARGUMENTS]
-CALLS += [dataclasses.replace(CALL, id="2"), dataclasses.replace(CALL, arguments={}, error="unreadable")]
+CALL = ToolCall("1", "find", {"名": 1})
 DIFFERENT = [
     *[request(text) for text in ("hi", "hithere", "\ud83d", "?")],
-    *[request("hi", "there"), request(max_tokens=3), request(seed=3)],
-    *[request(stop=stop) for stop in (("\n",), ("\n", "a"), ("\na",))],
-    *[request(tools=(tool,)) for tool in TOOLS],
-    request(tools=(TOOL,), tool_choice="required"),
-    *[message(role) for role in ("system", "assistant")],
-    *[message(tool_calls=(call,)) for call in (*CALLS, dataclasses.replace(CALL, extra={"signature": "a"}))],
-    *[message(reasoning="hm"), message(extra={"items": [1]}), message(extra={"items": [2]})],
-    *[message("tool", call_id="1"), message("tool", call_id="2"), message("tool", call_id="1", name="find")],
+    *[
+        request("hi", "there"),
+        request(max_tokens=3),
+        request(seed=3),
+        request(stop=("\n", "a")),
+        request(stop=("\na",)),
+    ],
+    *[request(tools=(tool,)) for tool in (TOOL, dataclasses.replace(TOOL, parameters={"type": "object"}))],
+    *[request(tools=(TOOL,), tool_choice="required"), message("system"), message()],
+    *[message(tool_calls=(dataclasses.replace(CALL, arguments={"名": value}),)) for value in (1, "1", True, 1.0)],
+    *[message(tool_calls=(CALL,), extra={"items": [n]}) for n in (1, 2)],
+    *[message(reasoning="hm"), message("tool", call_id="1"), message("tool", call_id="1", name="find")],
 ]
 
 

@@ -204,16 +204,9 @@ BLANKS = b" " * 20_000_000
         (Answer(body={"error": {"message": f"Wrong key {KEY}", "code": "invalid_api_key"}}), "key", "Wrong key [key]"),
         (response(status="incomplete", incomplete_details={"reason": "content_filter"}), "content_filter", "cut"),
         (ended("context_length_exceeded", "上下文太长"), "context", "上下文"),
-        (ended("x" * 10**6, {"a": [1]}), "server", "200"),
-        (Answer(302, "", {"Location": f"https://{KEY}@elsewhere.example/?key={KEY}"}), "request", "elsewhere.example"),
-        (Answer(500, f"<html>{' ' * 250}{KEY[:10]}{KEY}"), "server", "500"),
-        (Answer(400, rb'{"error": {"message": "half \ud83c sk-very\u002dsecret-1234567890"}}'), "request", "half"),
-        (Answer(500, BLANKS), "request", "larger than 16 MB"),
         (Answer(500, gzip.compress(BLANKS), {"Content-Encoding": "gzip"}), "request", "larger than 16 MB"),
-        (Answer(500, b"x", {"Content-Encoding": "br"}), "reply", "not asked for"),
-        (Answer(500, b"no gzip", {"Content-Encoding": "gzip"}), "reply", "cannot be decompressed"),
     ],
-    ids=range(12),
+    ids=range(5),
 )
 def test_a_hostile_server_is_classified_and_repeats_no_key(answer: Answer, cause: str, message: str) -> None:
     server = Server(answer)

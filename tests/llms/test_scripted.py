@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from pathlib import Path
 
 import pytest
 
-from r_eval.errors import UserError
 from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, make_llm
 
 ASK = Request((Message("system", "Be very brief."), Message("user", "Where is Kenya?")))
@@ -94,28 +92,3 @@ def test_a_function_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
     scripted(tmp_path, "import time\ndef answer(request):\n    time.sleep(0.5)\n    return 'late'")
     llm = make_llm(f"scripted/{tmp_path / 'script.py'}:answer", {"timeout": 0.05})
     assert failure(llm).cause == "timeout"
-
-
-@pytest.mark.parametrize(
-    ("statement", "cause", "message"),
-    [
-        *((f"return {value}", "request", r"script\.py:answer returned ") for value in ("None", "b'x'", "Reply(None)")),
-        ("raise LLMError('context', 'too long')", "context", "^too long$"),
-    ],
-)
-def test_what_is_neither_text_nor_reply_is_a_failure(statement: str, cause: str, message: str, tmp_path: Path) -> None:
-    error = failure(scripted(tmp_path, f"def answer(request): {statement}"))
-    assert error.cause == cause
-    assert re.search(message, str(error))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("", r"expected scripted/<file\.py>:<function>"), (":reply", "has no reply; it defines: nothing"),
-     (":answer", "is not a function")],
-)  # fmt: skip
-def test_what_names_no_function_is_refused(name: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "script.py"
-    path.write_text("answer = 42", encoding="utf-8")
-    with pytest.raises(UserError, match=message):
-        make_llm(f"scripted/{path}{name}")

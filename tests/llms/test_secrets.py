@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from r_eval.errors import UserError
-from r_eval.grid import Grid
+from r_eval.llms.base import make_llm
 from r_eval.llms.secrets import Secrets
 from tests.chat_server import ASK, USED, Server, good
 from tests.chat_server import run as serve
@@ -95,10 +96,18 @@ def test_a_reply_is_never_touched_whatever_the_key_is(key: str, monkeypatch: pyt
 @pytest.mark.parametrize(
     "repeated",
     ["sk-hs3c/Key+1é", "sk-hs3c\\/Key+1é", "sk\\u002dhs3c/Key\\u002b1\\u00e9", "sk-hs3c%2FKey%2b1%c3%a9",
+     "sk-hs3c%252FKey%2b1%c3%a9", "sk\\x2dhs3c\\057Key+1é",
      "&#115;k-hs3c&#x2f;Key+1é", "SK-HS3C/KEY+1É"],
 )  # fmt: skip
 def test_a_key_is_removed_from_an_error_in_any_escaping(repeated: str) -> None:
     assert Secrets("sk-hs3c/Key+1é").strike(f"bad key {repeated}, sorry") == "bad key [key], sorry"
+
+
+@pytest.mark.parametrize("before", ["", ":", "Bearer ", "user:"])
+def test_a_key_is_removed_in_base64_wherever_it_stands(before: str) -> None:
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        encoded = encode(f"{before}sk-hs3c/Key+1 and more".encode()).decode()
+        assert "[key]" in Secrets("sk-hs3c/Key+1").strike(encoded)
 
 
 @pytest.mark.parametrize("hostile", ["\\" * 10**6, "s" * 10**6, "%73" * 10**5, "&#115;" * 10**5])
@@ -107,15 +116,12 @@ def test_no_error_is_slow_to_search(hostile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting",
-    [{"api_key": KEY}, {"base_url": f"https://user:{KEY}@gateway.example/v1"},
-     {"base_url": f"https://gateway.example/v1?sig={KEY}"}, {"api_key_env": "sk-0123456789abcdef"}],
+    ("name", "settings"),
+    [("sk-0123456789abcdef", {}), ("org/0123456789abcdef0123456789abcdef", {}),
+     ("x", {"api_key_env": "sk-0123456789abcdef"}),
+     ("x", {"api_key_header": "sk-0123456789abcdef"}), ("x", {"api_key_header": "not a header"})],
 )  # fmt: skip
-def test_a_key_in_a_grid_is_refused_without_repeating_it(setting: dict[str, str], tmp_path: Path) -> None:
-    import yaml
-
-    grid = {"llms": [{"llm": "openai/x", **setting}], "workflows": ["direct"], "tasks": ["wiki/*"]}
-    (tmp_path / "grid.yaml").write_text(yaml.safe_dump(grid), encoding="utf-8")
-    with pytest.raises(UserError, match="api_key_env") as caught:
-        Grid.load(tmp_path / "grid.yaml")
-    assert KEY not in str(caught.value)
+def test_a_key_in_a_setting_is_refused_without_repeating_it(name: str, settings: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="api_key_") as caught:
+        make_llm(f"openai/{name}", settings)
+    assert "0123456789abcdef" not in str(caught.value)

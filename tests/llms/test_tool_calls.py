@@ -28,11 +28,6 @@ def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
     return [(call.name, call.arguments) for call in read(Reply(text), TOOLS).tool_calls]
 
 
-def test_a_reply_with_native_calls_stays_as_it_is() -> None:
-    reply = Reply(PLAIN, (ToolCall("a", "Finish", {}),))
-    assert read(reply, TOOLS) is reply
-
-
 ODD = ('say "hi" {now} [x]', "it's, ] } ,] ,}", "C:\\temp\\new", "Côte d'Ivoire", "東京 🗼", "</tool_response> <b>",
        "a\nb", "Search(entity='x')")  # fmt: skip
 json_values = st.recursive(
@@ -135,11 +130,6 @@ messages = st.one_of(
     ),
     st.builds(lambda call_id: Message("tool", "", call_id=call_id), st.sampled_from(["", "a", "b", "call00000"])),
 )
-
-
-def test_a_sound_conversation_stays_the_same_tuple() -> None:
-    history = (Message("user", "Where?"), LOOK, FOUND, Message("assistant", "In Africa."))
-    assert repair_history(history) is history
 
 
 def test_a_call_without_a_result_is_told_to_be_undone_and_a_result_without_a_call_is_the_users() -> None:
