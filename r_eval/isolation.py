@@ -63,7 +63,9 @@ def traceback_of(error: BaseException) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    return error.__cause__ if isinstance(error, ForeignExit) and error.__cause__ is not None else error
+    """What foreign code raised itself, where Python or R-Eval raised something else for it."""
+    is_instead = isinstance(error, ForeignExit) or isinstance(error.__cause__, StopIteration | StopAsyncIteration)
+    return error.__cause__ if is_instead and error.__cause__ is not None else error
 
 
 def _foreign_frames(error: BaseException) -> list[traceback.FrameSummary]:
@@ -169,8 +171,7 @@ async def _answers(loop: asyncio.AbstractEventLoop) -> bool:
 
 def _passable(error: BaseException) -> BaseException:
     """An exception that may be raised in a coroutine without ending the event loop."""
-    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):  # Python's doing, in coroutines
-        error = error.__cause__
+    error = _innermost(error)
     if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration):
         return error
     passable = ForeignExit(type(error).__name__)

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from r_eval.environments.base import EnvironmentFailure, threads
 from r_eval.environments.sandbox import Sandbox
@@ -181,9 +182,18 @@ def _task_input(cell: PlannedCell, question: Question, demonstrations: tuple[Dem
 async def _run_workflow(
     workflow: Workflow, task_input: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
 ) -> WorkflowResult:
-    """How a workflow ends, a last chance included."""
+    """How a workflow ends, a last chance included.
+
+    Raises:
+        TypeError: A workflow of the user's own returned something else.
+    """
     try:
-        return await workflow.run(task_input, session, llm, limits)
+        ending: Any = await workflow.run(task_input, session, llm, limits)
+        if not (isinstance(ending, WorkflowResult) and isinstance(ending.outcome, Outcome)):
+            raise TypeError(
+                f"{type(workflow).__name__}.run returned no WorkflowResult with an Outcome: {ending!r:.200}"
+            )
+        return ending
     except LimitReached as reached:
         if not (llm.keeps_room and reached.messages):
             raise
