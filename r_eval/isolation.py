@@ -64,8 +64,9 @@ def traceback_of(error: BaseException) -> str:
 
 def _innermost(error: BaseException) -> BaseException:
     """What foreign code raised itself, where Python or R-Eval raised something else for it."""
-    is_instead = isinstance(error, ForeignExit) or isinstance(error.__cause__, StopIteration | StopAsyncIteration)
-    return error.__cause__ if is_instead and error.__cause__ is not None else error
+    cause = error.__cause__
+    is_pythons = isinstance(error, RuntimeError) and isinstance(cause, StopIteration | StopAsyncIteration)
+    return cause if cause is not None and (is_pythons or isinstance(error, ForeignExit)) else error
 
 
 def _foreign_frames(error: BaseException) -> list[traceback.FrameSummary]:
@@ -137,7 +138,7 @@ class ForeignLoop:
             threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True).start()
         loop = self._loop
         try:
-            done = asyncio.run_coroutine_threadsafe(_contained(work), loop)
+            done = asyncio.run_coroutine_threadsafe(contained(work), loop)
             value, error = await asyncio.wrap_future(done)
         except asyncio.CancelledError:
             loop.call_soon_threadsafe(_forget, work)
@@ -150,14 +151,15 @@ class ForeignLoop:
         return value  # type: ignore[return-value]  # there is one where there is no error
 
 
-async def _contained(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:
-    """What a coroutine returns or raises: an exception raised here might end the loop, and would lose its traceback on
-    the way to another."""
+async def contained(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:
+    """What a coroutine returns or raises: an exception raised in a task might end the loop, and would lose its
+    traceback on the way to another loop.
+    """
     try:
         return await work, None
     except BaseException as error:
         task = asyncio.current_task()
-        if task is not None and task.cancelling():
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
         return None, _passable(error)
 

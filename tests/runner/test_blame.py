@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from r_eval import run
+from r_eval import UserError, run
 from r_eval.records import Episode
 from tests.runner.desks import Desk
 
@@ -50,6 +51,9 @@ class Failing(Workflow):
         self.how = how
 
     async def run(self, question, session, llm, limits):
+        if self.how == "cancels itself":
+            asyncio.current_task().cancel()
+            await asyncio.sleep(0)
         return act(self.how)
 
 class Broken(Condition):
@@ -57,6 +61,9 @@ class Broken(Condition):
 
     def __init__(self, how: str):
         self.how = how
+
+    def question(self, question, environment):
+        return act("KeyError") if self.how == "question" else question
 
     def environment(self, environment, about, seeds):
         return act(self.how)
@@ -69,14 +76,41 @@ HOW = (*RAISED, "None", "text")
 def test_whatever_a_workflow_or_a_condition_does_is_its_own_episodes_outcome(kind: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     (tmp_path / "own.py").write_text(PLUG_INS, encoding="utf-8")
-    llm = desk.llm("def reply(request):\n    return 'Action 1: Finish[Ada]'\n")
+    llm = desk.llm("def reply(request):\n    return 'Action 1: Finish[Ada]'\n", connections=1)
     name = {"workflow": "own.py:Failing", "condition": "own.py:Broken"}[kind]
     good = {"workflow": "react", "condition": "clean"}[kind]
-    parts = {f"{kind}s": [good, *({kind: name, "name": how, "how": how} for how in HOW)]}
-    done = run(desk.grid(llm, **{"workflows": ["react"], "samples": 1, **parts}), tmp_path / "out", cache=False)
+    how = HOW if kind == "condition" else (*HOW, "cancels itself")
+    parts = {f"{kind}s": [*({kind: name, "name": one, "how": one} for one in how), good]}
+    grid = desk.grid(llm, **{"workflows": ["react"], "samples": 1, **parts})
+    done = run(grid, tmp_path / "out", cache=False)
     found: dict[str, Episode] = {getattr(episode, kind): episode for episode in done.episodes()}
     assert found.pop(good).outcome.kind == "finished"
-    assert {how: episode.outcome.kind for how, episode in found.items()} == dict.fromkeys(HOW, "tool_failure")
-    for how in RAISED:
-        assert f"{how}: 内罗毕 (own.py:9, in act)" in found[how].outcome.detail
-        assert "own.py" in found[how].outcome.traceback
+    assert {one: episode.outcome.kind for one, episode in found.items()} == dict.fromkeys(how, "tool_failure")
+    for one in RAISED:
+        before = f"the condition {one} failed: " if kind == "condition" else ""
+        assert found[one].outcome.detail == f"{before}{one}: 内罗毕 (own.py:9, in act)"
+        assert "own.py" in found[one].outcome.traceback
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {"conditions": [{"condition": "own.py:Broken", "how": "question"}]},
+            r"condition 'own.py:Broken': question '\S+': KeyError: '内罗毕' \(own.py:9, in act\)",
+        ),
+        ({"workflows": ["exits.py:Mine"]}, r"importing it fails: SystemExit: 3 \(exits.py:1"),
+        ({"workflows": ["opens.py:Mine"]}, r"workflow 'opens.py:Mine': FileNotFoundError: .*\(opens.py:6"),
+    ],
+)
+def test_a_plug_in_that_fails_before_the_run_gets_one_sentence(
+    parts: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(PLUG_INS, encoding="utf-8")
+    (tmp_path / "exits.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
+    opens = "from r_eval.workflows.base import Workflow\n\n\nclass Mine(Workflow):\n    def __init__(self):\n"
+    (tmp_path / "opens.py").write_text(f"{opens}        open('nothing.txt')\n", encoding="utf-8")
+    desk = Desk(tmp_path)
+    with pytest.raises(UserError, match=message):
+        run(desk.grid(desk.llm(FAILING, cause="key"), **parts), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
