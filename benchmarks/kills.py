@@ -2,14 +2,12 @@
 
     python benchmarks/kills.py [--kills 100] [--seed 0] [--engine local|ray] [--episodes 2000]
 
-Episodes of three calls use a stub server in a separate process, which logs its replies. The run, a plain `r-eval run`,
-is killed (SIGKILL) at random times and restarted. With `--engine ray`, workers of a local cluster of two nodes are
-killed during the run, and every fifth time the run itself. At the end the files are compared with those of an
-uninterrupted run.
+Episodes of three calls use a scripted LLM, which logs its replies. The run, a plain `r-eval run`, is killed (SIGKILL)
+at random times and restarted. With `--engine ray`, workers of a local cluster of two nodes are killed during the run,
+and every fifth time the run itself. At the end the files are compared with those of an uninterrupted run.
 
 The summary counts the calls that were answered twice. A reply in transit at the time of a kill is lost. A reply that
-the run had certainly received, because the next call of its episode came before the kill, must not be requested again.
-For the others the summary states how long before the kill they had left the server, at most.
+the run had certainly received, because the next call of its episode came before, must not be requested again.
 """
 
 from __future__ import annotations
@@ -39,42 +37,31 @@ def carry_out(campaign: Campaign, engine: str, kills: int, seed: int) -> None:
     chance = random.Random(seed)
     if engine == "local":
         campaign.begin("killed")
-        campaign.kill_processes(kills, chance)
+        campaign.kill(kills, chance)
         campaign.finish()
         return
     with cluster(2) as (environ, workers):
         campaign.begin("killed", "ray", environ)
-        campaign.kill_workers(kills, chance, workers, RUNS)
+        campaign.kill(kills, chance, workers, RUNS)
         campaign.finish()
 
 
 def summary_line(campaign: Campaign, engine: str, seconds: float) -> str:
     """The summary of a campaign."""
-    kills, notes, repeats = campaign.kills, campaign.notes(), campaign.made_again()
+    kills, runs, answers, repeats = campaign.kills, campaign.run_kills, campaign.answered(), campaign.made_again()
     campaign.unbroken()
     counts = Counter(e.episode_id for e in campaign.recorded("killed"))
-    lags = sorted(call.lag for call in repeats if call.lag is not None and call.lag > 0)
-    runs = sum(kill.ports is None for kill in kills)
     parts = [
-        f"{engine}: {len(kills)} kills ({runs} of the run) in {seconds:.0f} s",
+        f"{engine}: {kills} kills ({runs} of the run) in {seconds:.0f} s",
         f"{len(counts)} of {campaign.episodes} episodes",
         f"{sum(counts.values())} records in {campaign.lines('killed')} lines",
         f"files and scores {'equal' if campaign.is_as_unbroken('killed') else 'DIFFER FROM'} an unbroken run's",
         f"left over: {campaign.left_over('killed') or 'nothing'}",
-        f"{len(notes)} answers, {len(repeats)} calls made again",
-        f"of these {sum(call.taken_in for call in repeats)} after the run had certainly taken the answer in",
-        f"{sum(call.lag is None for call in repeats)} without a kill",
-        f"{sum(not call.same for call in repeats)} with another body",
-        f"{len(lags)} whose answer had left the server before the kill, {spread(lags)}",
+        f"{answers} replies, {len(repeats)} calls made again",
+        f"of these {sum(call.is_taken_in for call in repeats)} after the run had certainly taken the answer in",
+        f"{sum(not call.is_same for call in repeats)} with another body",
     ]
     return "; ".join(parts)
-
-
-def spread(lags: list[float]) -> str:
-    """How long before the kill the replies had left the server."""
-    if not lags:
-        return "none"
-    return f"half of them at most {lags[len(lags) // 2] * 1000:.1f} ms, all at most {lags[-1] * 1000:.1f} ms before"
 
 
 def main() -> None:
@@ -88,7 +75,7 @@ def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {load}, seed {options.seed}")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        questions = max(1, options.episodes // (2 * TASKS))
+        questions = max(1, options.episodes // TASKS)
         campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[options.engine]))
         start = time.monotonic()
         carry_out(campaign, options.engine, options.kills, options.seed)

@@ -246,10 +246,6 @@ class Environment:
         """
         raise KeyError(kind)
 
-    def has_page(self, title: str) -> bool | None:
-        """Whether there is a page of a title; None where the environment does not know its pages."""
-        return None
-
     def triples(self) -> Iterator[tuple[str, str, str]]:
         """Subject, relation, object: the domain as a graph, where it is one."""
         return iter(())

@@ -21,6 +21,7 @@ from r_eval.environments.schema import RESERVED, BadArguments
 from r_eval.environments.signatures import SignatureError, spec_of
 from r_eval.errors import UserError
 from r_eval.files import is_file
+from r_eval.isolation import describe
 from r_eval.plugins import load, module_of_file, unknown
 
 MOST_SECONDS = 86_400.0
@@ -63,9 +64,9 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
         raise UserError(str(error)) from None
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         is_plain = isinstance(error, OSError | TypeError | ValueError | NameError | EnvironmentFailure)
-        why = f"{error}" if is_plain else f"{type(error).__name__}: {error}"
+        why = f"{error}" if is_plain else describe(error)
         raise UserError(f"environment '{name}' cannot be opened: {why}") from error
     return environment
 

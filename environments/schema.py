@@ -20,7 +20,7 @@ from pydantic_core import to_jsonable_python
 from r_eval.environments.jsonschemas import allows_null, for_models, shapes_in, type_name
 
 MISSING = inspect.Parameter.empty
-_ATTRIBUTES = ("copies_state", "copy_state", "description", "has_page", "specs", "timeout", "version")
+_ATTRIBUTES = ("copies_state", "copy_state", "description", "specs", "timeout", "version")
 _METHODS = ("call", "close", "for_documents", "open", "query_apis", "records", "render", "retrieved_ids", "triples")
 RESERVED = frozenset({*_ATTRIBUTES, *_METHODS, "Finish"})
 """Names that no query API can have: what every `Environment` has already, and what every workflow offers itself."""

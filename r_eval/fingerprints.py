@@ -71,9 +71,12 @@ def code_hash(source: bytes) -> str:
 
 
 def script_hashes(name: str) -> dict[str, str]:
-    """Hashes of the scripts that an environment's name names: `mcp:python server.py`, `langchain:tools.py:make`."""
-    words = [word for part in name.split() for word in part.split(":") if word.endswith((".py", ".js", ".ts"))]
-    hashes = [_file_hashes(Path(word)) for word in words if is_file(Path(word))]
+    """Hashes of the scripts in the name of an environment or an LLM: `mcp:python server.py`, `langchain:tools.py:make`,
+    and of the modules that they import.
+    """
+    words = [*name.split(":"), *(word for part in name.split() for word in part.split(":"))]
+    scripts = dict.fromkeys(word for word in words if word.endswith((".py", ".js", ".ts")))
+    hashes = [_file_hashes(Path(word)) for word in scripts if is_file(Path(word))]
     return {file: digest for each in hashes for file, digest in each.items()}
 
 
@@ -99,7 +102,8 @@ def _content_hash(path: Path, size: int, changed: int) -> str:
 
 
 def settings_hashes(settings: Mapping[str, Any], name: str = "settings") -> dict[str, str]:
-    """Hashes of settings, and of the files and folders that they name; where these lie does not count.
+    """Hashes of settings, and of the files and folders that they name; where these lie does not count, nor do comments
+    in Python files.
 
     Args:
         name: Of the part that the settings are.
@@ -108,7 +112,12 @@ def settings_hashes(settings: Mapping[str, Any], name: str = "settings") -> dict
     return {name: short_hash(_without_paths(settings, "", files)), **files}
 
 
-def _without_paths(value: Any, where: str, files: dict[str, str]) -> Any:
+def without_paths(settings: Mapping[str, Any]) -> Any:
+    """Settings in which a file or folder is named without where it lies; what it holds is not looked at."""
+    return _without_paths(settings, "", None)
+
+
+def _without_paths(value: Any, where: str, files: dict[str, str] | None) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_paths(each, f"{where}.{key}".lstrip("."), files) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -116,7 +125,9 @@ def _without_paths(value: Any, where: str, files: dict[str, str]) -> Any:
     path = Path(value) if isinstance(value, str) and value else None
     if path is None or not (is_file(path) or ("/" in str(value) and is_folder(path))):
         return value
-    files[f"file {path.name} ({where})"] = file_hash(path)
+    if files is not None:
+        content = short_hash(_file_hashes(path)) if path.suffix == ".py" else file_hash(path)
+        files[f"file {path.name} ({where})"] = content
     return path.name
 
 

@@ -63,7 +63,10 @@ def traceback_of(error: BaseException) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    return error.__cause__ if isinstance(error, ForeignExit) and error.__cause__ is not None else error
+    """What foreign code raised itself, where Python or R-Eval raised something else for it."""
+    cause = error.__cause__
+    is_pythons = isinstance(error, RuntimeError) and isinstance(cause, StopIteration | StopAsyncIteration)
+    return cause if cause is not None and (is_pythons or isinstance(error, ForeignExit)) else error
 
 
 def _foreign_frames(error: BaseException) -> list[traceback.FrameSummary]:
@@ -135,7 +138,7 @@ class ForeignLoop:
             threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True).start()
         loop = self._loop
         try:
-            done = asyncio.run_coroutine_threadsafe(_contained(work), loop)
+            done = asyncio.run_coroutine_threadsafe(contained(work), loop)
             value, error = await asyncio.wrap_future(done)
         except asyncio.CancelledError:
             loop.call_soon_threadsafe(_forget, work)
@@ -148,14 +151,15 @@ class ForeignLoop:
         return value  # type: ignore[return-value]  # there is one where there is no error
 
 
-async def _contained(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:
-    """What a coroutine returns or raises: an exception raised here might end the loop, and would lose its traceback on
-    the way to another."""
+async def contained(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:
+    """What a coroutine returns or raises: an exception raised in a task might end the loop, and would lose its
+    traceback on the way to another loop.
+    """
     try:
         return await work, None
     except BaseException as error:
         task = asyncio.current_task()
-        if task is not None and task.cancelling():
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
         return None, _passable(error)
 
@@ -169,8 +173,7 @@ async def _answers(loop: asyncio.AbstractEventLoop) -> bool:
 
 def _passable(error: BaseException) -> BaseException:
     """An exception that may be raised in a coroutine without ending the event loop."""
-    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):  # Python's doing, in coroutines
-        error = error.__cause__
+    error = _innermost(error)
     if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration):
         return error
     passable = ForeignExit(type(error).__name__)

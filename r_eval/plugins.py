@@ -63,8 +63,9 @@ def from_path(name: str, kind: str) -> Any:
 def _module(where: str, name: str) -> ModuleType:
     try:
         return importlib.import_module(where)
-    except ImportError as error:
-        raise UserError(f"{name}: cannot import {where} ({error})") from None
+    except (Exception, SystemExit) as error:
+        why = error if isinstance(error, ImportError) else describe(error)
+        raise UserError(f"{name}: cannot import {where} ({why})") from error
 
 
 def module_of_file(where: str) -> ModuleType:
@@ -78,7 +79,7 @@ def module_of_file(where: str) -> ModuleType:
         raise UserError(f"{where}: no such file")
     try:
         return load_file(path)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing it fails: {describe(error)}") from error
 
 

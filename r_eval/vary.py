@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 from r_eval.errors import UserError
-from r_eval.folder import file_name
 from r_eval.plugins import unknown
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Vary(BaseModel):
             settings: dict[str, Any] = {}
             for key, value in (*zip(axes, firsts, strict=True), *moved):
                 settings |= _changes(key, value)
-            differences = ",".join(f"{_plain(key)}={_label(key, value)}" for key, value in moved)
+            differences = ",".join(f"{_plain(key)}={_label(_changes(key, value)[key])}" for key, value in moved)
             found[f"{base}@{differences}" if moved else base] = settings
         return found
 
@@ -82,13 +81,10 @@ class Vary(BaseModel):
                         raise _invalid(key, f"{name} and {names[_plain(name)]} cannot vary in one grid")
                     if name != key and name in self.values and (self.protocol == "cross" or not number):
                         raise _invalid(key, f"it sets {name}, which varies by itself")
-                if not isinstance(_own(key, value), str | int | float) or _own(key, value) == "":
+                own = _changes(key, value).get(key)
+                if not isinstance(own, str | int | float) or own == "":
                     expected = f"a text, a number, true or false, or a mapping that sets {key} to one"
                     raise _invalid(key, f"invalid value {value!r}: expected {expected}")
-            labels = [_label(key, value) for value in values]
-            for number, label in enumerate(labels):
-                if file_name(label) in map(file_name, labels[:number]):
-                    raise _invalid(key, f"duplicate value {label}, or another one is the same in a path")
         return self
 
 
@@ -155,15 +151,9 @@ def _changes(key: str, value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {key: value}
 
 
-def _own(key: str, value: Any) -> Any:
-    """What a value sets its own key to."""
-    return _changes(key, value).get(key)
-
-
-def _label(key: str, value: Any) -> str:
+def _label(value: Any) -> str:
     """A value in a variant's name."""
-    own = _own(key, value)
-    return str(own).lower() if isinstance(own, bool) else str(own)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _invalid(key: str, message: str) -> PydanticCustomError:
@@ -175,5 +165,4 @@ def _check_owner(name: Any, key: str) -> None:
     """Check that a name, which the values of a key set, says whose setting it is."""
     owner, _, setting = str(name).rpartition(".")
     if owner not in OWNERS or not setting:
-        hint = "; an LLM varies by being listed in llms: several times, under different names" if "llm" in owner else ""
-        raise _invalid(key, unknown("setting", str(name), [f"{one}.{setting}" for one in OWNERS]) + hint)
+        raise _invalid(key, unknown("setting", str(name), [f"{one}.{setting}" for one in OWNERS]))

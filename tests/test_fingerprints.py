@@ -21,6 +21,8 @@ from pathlib import Path
 
 from r_eval.environments.base import Environment, NotFound, query_api
 
+from lines import FIRST
+
 
 class Trams(Environment):
     """Tram lines and their stops."""
@@ -51,13 +53,26 @@ class Mine(Workflow):
         reply = await llm.generate(Request([Message("user", prompt(Mine, "mine"))]))
         return finished(reply.text, "text")
 """
+CONDITION = """from r_eval.environments.conditions.base import Condition
+
+
+class Other(Condition):
+    name = "other"
+
+    def __init__(self, word: str = "a"):
+        self.word = word
+
+    def environment(self, environment, about, seeds):
+        return environment
+"""
 GRID = """
 llms: [{llm: "scripted/llm.py:reply", name: one}]
 workflows: [./mine.py:Mine]
 tasks:
   - task: own
     questions: own.jsonl
-    environment: {environment: "trams.py:Trams", stops: stops.csv, extra: [more/a.txt, more/]}
+    environment: {environment: "trams.py:Trams", stops: stops.csv, extra: [more/a.txt, ./more]}
+conditions: [{condition: "other.py:Other", name: other, word: b}]
 """
 
 
@@ -71,6 +86,9 @@ def write_desk(tmp_path: Path) -> None:
     (tmp_path / "llm.py").write_text("def reply(request):\n    return 'Bellevue'\n", encoding="utf-8")
     (tmp_path / "trams.py").write_text(CODE, encoding="utf-8")
     (tmp_path / "mine.py").write_text(WORKFLOW, encoding="utf-8")
+    (tmp_path / "lines.py").write_text("FIRST = 2  # the number\n", encoding="utf-8")
+    (tmp_path / "unused.py").write_text("FIRST = 3\n", encoding="utf-8")
+    (tmp_path / "other.py").write_text(CONDITION, encoding="utf-8")
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "mine.md").write_text("Be brief.\n", encoding="utf-8")
     (tmp_path / "stops.csv").write_text("Bellevue\nBürkliplatz\n", encoding="utf-8")
@@ -84,7 +102,8 @@ def write_desk(tmp_path: Path) -> None:
 def typed(desk: Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """A process of its own, since Python reads a module once."""
     executable = Path(sys.executable).with_name("r-eval")
-    command = [str(executable), "run", str(desk / "grid.yaml"), "--out", str(desk / "out"), "--quiet", "--no-cache"]
+    grid = "grid.yaml" if folder is None else str(desk / "grid.yaml")
+    command = [str(executable), "run", grid, "--out", str(desk / "out"), "--quiet", "--no-cache"]
     return subprocess.run(command, cwd=folder or desk, capture_output=True, text=True, check=False, timeout=300)
 
 
@@ -101,10 +120,14 @@ def replaced(name: str, *pairs: tuple[str, str]) -> Callable[[Path], object]:
 
 HARMLESS: dict[str, Callable[[Path], object]] = {
     "a comment": replaced("trams.py", ("self._top = top\n", "self._top = top  # as many as a person reads\n")),
+    "a comment in a module beside it": replaced("lines.py", ("the number", "a number")),
+    "a module that is not imported": replaced("unused.py", ("3", "4")),
     "blank lines and layout": replaced("trams.py", ("\n\n\n", "\n\n\n\n\n"), ("[: self._top]", "[ : self._top ]")),
     "other quotes": replaced("trams.py", ('encoding="utf-8"', "encoding='utf-8'")),
     "line ends": lambda desk: (desk / "trams.py").write_bytes((desk / "trams.py").read_bytes().replace(b"\n", b"\r\n")),
     "a comment in the workflow": replaced("mine.py", ("    uses_tools", "    # no tools\n    uses_tools")),
+    "a comment in the LLM": replaced("llm.py", ("    return", "    # the end of a line\n    return")),
+    "a comment in the condition": replaced("other.py", ("\n\n\n", "\n\n# mine\n")),
     "data that was written again": lambda desk: os.utime(desk / "stops.csv", (1, 1)),
     "another file beside": lambda desk: (desk / "notes.txt").write_text("x", encoding="utf-8"),
 }
@@ -113,6 +136,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
         replaced("trams.py", ("[: self._top]", "[: self._top - 1]")),
         "environment code trams.py",
     ),
+    "the code of a module beside it": (replaced("lines.py", ("2", "3")), "environment code lines.py ("),
     "what models read of an API": (
         replaced("trams.py", ("The number of the line", "A number")),
         "environment APIs, environment code trams.py (",
@@ -130,6 +154,12 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "workflow code mine.py",
     ),
     "a prompt": (replaced("prompts/mine.md", ("brief", "short")), "workflow prompt mine ("),
+    "the LLM": (replaced("llm.py", ("Bellevue", "Kreuzplatz")), "llm code llm.py ("),
+    "the condition": (
+        replaced("other.py", ("return environment", "return environment.open()")),
+        "condition code other",
+    ),
+    "a setting of the condition": (replaced("grid.yaml", ("word: b", "word: c")), "condition settings ("),
     "a question": (replaced("own.jsonl", ("Wo?", "Where?")), "task ("),
 }
 

@@ -38,30 +38,7 @@ limits: {steps: 10, tokens: 16000, seconds: 300}
 exclude:
   - {workflow: dfsdt, llm: gguf/*}
 """
-PYTHON: dict[str, Any] = {
-    "name": "my-grid",
-    "seed": 3,
-    "llms": [
-        "gguf/smollm2-135m",
-        {
-            "llm": "openai/gpt-4o-mini",
-            "base_url": "http://127.0.0.1:8000/v1",
-            "api_key_env": "OPENAI_API_KEY",
-            "temperature": 0,
-            "max_tokens": 512,
-            "connections": 16,
-            "price": {"prompt": 0.15, "completion": 0.60},
-        },
-    ],
-    "workflows": ["react", {"workflow": "dfsdt", "beam": 2, "max_nodes": 12, "max_calls": 200}],
-    "tasks": ["aminer/*", {"task": "own", "questions": "./questions.jsonl", "environment": "aminer"}],
-    "conditions": ["clean"],
-    "samples": 20,
-    "epochs": 1,
-    "shots": 1,
-    "limits": {"steps": 10, "tokens": 16000, "seconds": 300},
-    "exclude": [{"workflow": "dfsdt", "llm": "gguf/*"}],
-}
+PYTHON: dict[str, Any] = yaml.safe_load(INTERFACE)
 QUESTION = {"id": "a", "question": "Who?", "answers": ["Ada"], "level": "KS"}
 OWN = {"task": "own", "questions": "questions.jsonl", "environment": "aminer"}
 VALID: dict[str, Any] = {
@@ -162,6 +139,40 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"llms": [{"llm": "openai/m", "name": "a/b"}, {"llm": "openai/m", "name": "a__b"}]},
         r"'direct\+a/b' and 'direct\+a__b'.* name",
     ),
+    "a condition twice": (
+        {"conditions": ["faulty", {"condition": "faulty", "rate": 0.2}]},
+        "duplicate condition 'faulty'; give one of them a name:",
+    ),
+    "a condition called clean": (
+        {"conditions": [{"condition": "faulty", "name": "clean"}]},
+        "clean is the name of the bare environment",
+    ),
+    "clean under another name": (
+        {"conditions": [{"condition": "clean", "name": "dirty"}]},
+        "clean is the name of the bare environment",
+    ),
+    "half a condition": ({"conditions": ["faulty+"]}, "unknown condition ''"),
+    "data of several tasks": (
+        {"tasks": [{"task": "aminer/soay-*", "data": "questions.jsonl"}]},
+        "data: needs a single task, but aminer/soay-. matches 2",
+    ),
+    "data without environment": (
+        {"tasks": [{"task": "mine", "format": "hotpotqa", "data": "questions.jsonl"}]},
+        "a data file needs the environment:",
+    ),
+    "a split of a file": (
+        {"tasks": [{"task": "wiki/hotpotqa", "data": "questions.jsonl", "split": "train"}]},
+        "split: needs data: hf:",
+    ),
+    "a level of noise that is none": (
+        {"tasks": [{"task": "prgb/filtering", "noise": {"week": 2}}]},
+        "must be 'weak', 'moderate' or 'hard', not 'week'",
+    ),
+    "noise of a task that has none": (
+        {"tasks": [{"task": "wiki/high-freq", "noise": {"weak": 2}}]},
+        "needs data: FILE, or an embedded task of PRGB",
+    ),
+    "noise that varies where no task has any": ({"vary": {"noise.weak": [2, 1]}}, "no task of the grid has noise"),
     "the name of no LLM": ({"llms": [{"llm": "openai/m", "name": "none"}]}, r"the LLM 'openai/m' .*'none'"),
 }
 
@@ -184,7 +195,7 @@ TEXTS: dict[str, tuple[bytes, str]] = {
     "not UTF-8": ("name: Zürich".encode("latin-1"), r"grid\.yaml: cannot be read as UTF-8 text"),
     "an unknown tag": (b"name: !!python/object:os.system {}\n", r"grid\.yaml:1: not valid YAML"),
     "a number for a key": (b"1: x\nllms: [openai/m]\n", r"grid\.yaml:1: unknown key '1'"),
-    "a deep nest": (b"a: " + b"[" * 5000, r"grid\.yaml"),
+    "a deep nest": (b"a: " + b"[" * 1000, r"grid\.yaml"),
 }
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.environments import Environment
 from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
-from r_eval.fingerprints import code_hashes
 
 DOMAIN = """'''Prices.'''
 
@@ -75,20 +73,6 @@ def test_the_standard_library_comes_first(tmp_path: Path) -> None:
 def test_a_fault_of_a_helper_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ZeroDivisionError: division by zero \(broken\.py:2"):
         open_environment(domain(tmp_path, "import broken", "broken.SUM", broken="\nSUM = 1 / 0\n"))
-
-
-def test_the_code_of_helpers_counts_and_is_named(tmp_path: Path) -> None:
-    def made(total: str, comment: str, folder: str) -> dict[str, str]:
-        path = tmp_path / folder
-        domain(path, "import json", "'1'", f"import sums_{folder}")
-        (path / f"sums_{folder}.py").write_text(f"SUM = {total}  # {comment}\n", encoding="utf-8")
-        (path / "unused.py").write_text(f"SUM = {total!r} + {comment!r}\n", encoding="utf-8")
-        return code_hashes(type(open_environment(str(path / "recipes.py"))), Environment)
-
-    first, other = made("1", "one", "a"), made("1", "another", "b")
-    assert list(first) == ["recipes.py", "sums_a.py"]
-    assert first["sums_a.py"] == other["sums_b.py"], "comments count"
-    assert first["sums_a.py"] != made("2", "one", "c")["sums_c.py"]
 
 
 def test_the_modules_of_a_package_count_and_those_of_installed_libraries_do_not(tmp_path: Path) -> None:

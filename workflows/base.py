@@ -20,6 +20,7 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
 from r_eval.errors import UserError
 from r_eval.fingerprints import code_hashes, short_hash
+from r_eval.isolation import describe
 from r_eval.llms.base import Message, Reply, Request, ToolSpec
 from r_eval.plugins import unknown
 from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
@@ -228,8 +229,11 @@ def make(cls: type[Workflow], name: str, settings: dict[str, Any]) -> Workflow:
             raise UserError(f"workflow '{name}': {unknown('setting', key, parameters)}")
     try:
         return cls(**settings)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"workflow '{name}': {error}") from None
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        why = error if isinstance(error, TypeError | ValueError) else describe(error)
+        raise UserError(f"workflow '{name}': {why}") from error
 
 
 def positive_int(name: str, value: int) -> int:

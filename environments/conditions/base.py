@@ -124,9 +124,6 @@ class Wrapped(Environment):
     def copy_state(self) -> Self:
         return self._around(self.inner.copy_state())
 
-    def has_page(self, title: str) -> bool | None:
-        return self.inner.has_page(title)
-
     def close(self) -> None:
         self.inner.close()
 

@@ -14,6 +14,8 @@ from r_eval import plugins
 from r_eval.environments.base import Environment
 from r_eval.environments.conditions.base import Condition, ConditionInput
 from r_eval.errors import UserError
+from r_eval.fingerprints import code_hashes, settings_hashes, short_hash, with_prefix
+from r_eval.isolation import describe
 from r_eval.records import Question
 from r_eval.seeds import Seeds
 
@@ -24,14 +26,18 @@ class Combined:
 
     Attributes:
         name: As cells and records call it.
+        settings: As the grid gives them.
     """
 
     name: str
     parts: tuple[Condition, ...]
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
 
-    def identity(self) -> Any:
-        """What decides an episode, as plain data; empty for the bare environment."""
-        return [[part.name, part.identity()] for part in self.parts] or {}
+    def fingerprint_parts(self) -> dict[str, str]:
+        """Hashes of what decides an episode: kinds and settings, and of a user's own condition its code as well."""
+        code = {name: value for part in self.parts for name, value in code_hashes(type(part), Condition).items()}
+        parts = {"": short_hash([[part.name, part.identity()] for part in self.parts] or {})}
+        return {**parts, **with_prefix("code", code), **(settings_hashes(self.settings) if code else {})}
 
     @property
     def changes_questions(self) -> bool:
@@ -46,10 +52,19 @@ class Combined:
         return counts
 
     def question(self, question: Question, environment: Environment) -> Question | None:
-        """The question under all parts; None where one of them drops it."""
+        """The question under all parts; None where one of them drops it.
+
+        Raises:
+            UserError: A condition failed.
+        """
         changed: Question | None = question
-        for part in self.parts:
-            changed = changed and part.question(changed, environment)
+        try:
+            for part in self.parts:
+                changed = changed and part.question(changed, environment)
+        except UserError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise UserError(f"condition '{self.name}': question '{question.id}': {describe(error)}") from error
         return changed
 
     def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
@@ -93,6 +108,7 @@ def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Com
             first = error.errors(include_url=False)[0]
             key, why = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
             raise UserError(f"condition '{name}': {key}: {why}, not {first['input']!r}") from None
-        except (TypeError, ValueError) as error:
-            raise UserError(f"condition '{name}': {error}") from None
-    return Combined(name, tuple(parts))
+        except (Exception, SystemExit) as error:
+            why = error if isinstance(error, TypeError | ValueError) else describe(error)
+            raise UserError(f"condition '{name}': {why}") from error
+    return Combined(name, tuple(parts), settings)

@@ -153,10 +153,6 @@ class Wiki(Environment):
             raise KeyError(kind)
         return self._source.records(kind)
 
-    def has_page(self, title: str) -> bool | None:
-        """Whether a file of pages has one of a title; None for any other source."""
-        return self._source.find(title) is not None if isinstance(self._source, PageFile) else None
-
     def triples(self) -> Iterator[tuple[str, str, str]]:
         """Everything that the pages of a file say, as subject, relation, object, sorted."""
         if isinstance(self._source, PageFile):

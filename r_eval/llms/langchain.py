@@ -15,17 +15,16 @@ import asyncio
 import dataclasses
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
+from r_eval.fingerprints import script_hashes
 from r_eval.isolation import ForeignLoop
 from r_eval.llms import failures
 from r_eval.llms.attempts import Effort, Persistent, ServerDown
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import Refused, chat_body, fold_system
-from r_eval.llms.model_files import file_fingerprint
 from r_eval.llms.reasoning import split_text
 from r_eval.llms.reply import parse_reply
 from r_eval.llms.tool_calls import repair_history
@@ -87,12 +86,11 @@ class LangChain(Persistent, LLM):
         self._chat = chat
 
     def identity(self) -> dict[str, Any]:
-        """Besides the name: the content of the factory's file and, once it is built, the model's own parameters."""
+        """Besides the name: the code of the factory's file and, once it is built, the model's own parameters."""
         own = self._chat._identifying_params if self._chat is not None else {}
         parameters = json.dumps({key: repr(own[key]) for key in sorted(own)})
         digest = hashlib.blake2b(parameters.encode(), digest_size=8).hexdigest()
-        file = file_fingerprint(Path(self.model.rpartition(":")[0]))
-        return {**super().identity(), "parameters": digest, "file": file}
+        return {**super().identity(), "parameters": digest, "code": script_hashes(self.model)}
 
     async def close(self) -> None:
         self._chat = None

@@ -14,10 +14,10 @@ from typing import Any
 
 from r_eval import plugins
 from r_eval.errors import UserError
+from r_eval.fingerprints import script_hashes
 from r_eval.isolation import DaemonThreads, ForeignLoop, describe
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import chat_body
-from r_eval.llms.model_files import file_fingerprint
 from r_eval.records import Tokens
 from r_eval.text import clean
 
@@ -47,10 +47,10 @@ class Scripted(LLM):
         if not callable(self._function):
             raise UserError(f"LLM '{name}': {model} is not a function; expected scripted/<file.py>:<function>")
         self._place = f"{Path(self._file).name}:{function}"
-        self._fingerprint = file_fingerprint(Path(self._file))
+        self._code = script_hashes(model)
 
     def identity(self) -> dict[str, Any]:
-        return {**super().identity(), "file": self._fingerprint}
+        return {**super().identity(), "code": self._code}
 
     async def generate(self, request: Request) -> Reply:
         entries = chat_body(self, request)["messages"]

@@ -27,12 +27,16 @@ class Clock:
         self._work = 0.0
         self._stops = 0
         self._deadline: asyncio.Timeout | None = None
+        self._is_over = False
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Raise TimeoutError within where as much time as the limit passes between two calls."""
         async with asyncio.timeout(self._limit) as self._deadline:
-            yield
+            try:
+                yield
+            finally:
+                self._is_over = True  # what a workflow left behind may still make calls
 
     @property
     def expired(self) -> bool:
@@ -61,6 +65,6 @@ class Clock:
             raise LimitReached("seconds", f"more than {self._limit:g} s")
 
     def _reschedule(self) -> None:
-        if self._deadline is None or self._limit is None or self._deadline.expired():
+        if self._deadline is None or self._limit is None or self._is_over or self._deadline.expired():
             return
         self._deadline.reschedule(None if self._stops else asyncio.get_running_loop().time() + self._limit)

@@ -6,13 +6,14 @@ import asyncio
 import dataclasses
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from typing import Any
 
 from r_eval.environments.base import EnvironmentFailure, threads
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import Unwritable
-from r_eval.isolation import describe, traceback_of
+from r_eval.isolation import contained, describe, traceback_of
 from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.replay import ReplyStores
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
@@ -90,7 +91,7 @@ async def run_episode(
         task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         await cell.workflow.prepare()
         async with clock.running():
-            ending = await _run_workflow(cell.workflow, task_input, session, episode_llm, limits)
+            ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits))
     except Unwritable:
         raise
     except BaseException as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
@@ -178,12 +179,37 @@ def _task_input(cell: PlannedCell, question: Question, demonstrations: tuple[Dem
     )
 
 
+async def _by_itself(work: Coroutine[Any, Any, WorkflowResult]) -> WorkflowResult:
+    """What a workflow returns, in a task of its own, so that one that cancels its task ends its episode alone."""
+    task = asyncio.ensure_future(contained(work))
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait([task])
+        raise
+    ending, error = task.result()
+    if error is not None:
+        raise error
+    assert ending is not None
+    return ending
+
+
 async def _run_workflow(
     workflow: Workflow, task_input: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
 ) -> WorkflowResult:
-    """How a workflow ends, a last chance included."""
+    """How a workflow ends, a last chance included.
+
+    Raises:
+        TypeError: A workflow of the user's own returned something else.
+    """
     try:
-        return await workflow.run(task_input, session, llm, limits)
+        ending: Any = await workflow.run(task_input, session, llm, limits)
+        if not (isinstance(ending, WorkflowResult) and isinstance(ending.outcome, Outcome)):
+            raise TypeError(
+                f"{type(workflow).__name__}.run returned no WorkflowResult with an Outcome: {ending!r:.200}"
+            )
+        return ending
     except LimitReached as reached:
         if not (llm.keeps_room and reached.messages):
             raise

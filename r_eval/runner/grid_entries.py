@@ -41,7 +41,7 @@ def conditions(grid: Grid) -> list[Combined]:
         with grid.located("conditions", number):
             name = _own_name(entry, entry.condition, found, "condition")
             kinds = [located(kind, grid.folder) for kind in entry.condition.split("+")]
-            found[name] = combine(name, kinds, entry.settings)
+            found[name] = combine(name, kinds, located_settings(entry.settings, grid.folder))
     for name, condition in found.items():
         if (name == CLEAN.name) != (not condition.parts):
             raise UserError(f"condition '{name}': {CLEAN.name} is the name of the bare environment, and its only one")
@@ -293,4 +293,4 @@ def _located_setting(value: Any, folder: Path) -> Any:
     if value.startswith("langchain:"):
         return located_environment(value, folder)
     path = folder / value
-    return str(path) if is_file(path) or ("/" in value and is_folder(path)) else located(value, folder)
+    return str(path.absolute()) if is_file(path) or ("/" in value and is_folder(path)) else located(value, folder)

@@ -25,6 +25,7 @@ from r_eval.fingerprints import (
     short_hash,
     with_prefix,
     without_folders,
+    without_paths,
 )
 from r_eval.folder import Cell
 from r_eval.grid import Grid, WorkflowEntry
@@ -92,7 +93,7 @@ class PlannedTask:
         apis = [[s.stub(), s.details, s.json_schema()] for s in self.environment.specs().values()]
         parts = {"": self.environment.version, "APIs": short_hash([self.environment.description, apis])}
         if cls.__module__.startswith("r_eval.") and not cls.__module__.startswith("r_eval.environments.tools"):
-            parts["settings"] = short_hash(self.settings)  # the files are part of its version
+            parts["settings"] = short_hash(without_paths(self.settings))  # the files are part of its version
         else:
             parts |= settings_hashes({**default_files(cls), **self.settings})
         parts |= with_prefix("code", code_hashes(cls, Environment) | script_hashes(self.task.environment))
@@ -220,13 +221,14 @@ def _parts(
     identity = workflow.identity()
     files = {kind: identity.pop(kind) for kind in ("code", "prompt")}
     own = {"": short_hash(identity), **with_prefix("code", files["code"]), **with_prefix("prompt", files["prompt"])}
+    of_llm = {"": short_hash(llm.identity()), **with_prefix("code", script_hashes(llm.model))} if llm else {"": ""}
     return {
         "schema": str(SCHEMA),
         **with_prefix("workflow", own),
-        "llm": short_hash(llm.identity() if llm is not None else None),
+        **with_prefix("llm", of_llm),
         "task": planned.task_version,
         **planned.environment_parts,
-        "condition": short_hash(condition.identity()),
+        **with_prefix("condition", condition.fingerprint_parts()),
         "passages": planned.passages,
         "limits": short_hash(dataclasses.asdict(limits)),
         "shots": short_hash([q.id for q in planned.demonstrations]),

@@ -206,11 +206,10 @@ class Runner:
     async def _worker(self, work: Iterator[tuple[PlannedCell, Question, int]], pool: EpisodePool) -> None:
         for cell, question, epoch in work:
             try:
-                episode = await pool.run_episode(cell, question, epoch)
+                episode = self.store.append(cell, await pool.run_episode(cell, question, epoch))
             except Cancelled as cancelled:
                 self.store.append(cell, cancelled.episode)
                 raise asyncio.CancelledError from None
-            self.store.append(cell, episode)
             if self.looks is not None:
                 self.looks.add(cell, episode)
             if episode.outcome.kind not in INFRASTRUCTURE_FAILURES:

@@ -134,11 +134,12 @@ class Store:
         """Whether every episode is recorded, and none is an infrastructure failure."""
         return not any(self.ledger(cell).left() for cell in self.plan.cells)
 
-    def append(self, cell: PlannedCell, episode: Episode) -> None:
-        """Record an episode; it is on the disk after the next `sync`."""
+    def append(self, cell: PlannedCell, episode: Episode) -> Episode:
+        """Record an episode, which is on the disk after the next `sync`; returns it as it is recorded."""
         episode, line = recordable(episode)
         with _writable(cell.cell.path(self.folder.episodes_root)):
             self.ledger(cell).append(episode, seal(line))
+        return episode
 
     async def sync(self) -> None:
         """See that all that is recorded is on the disk, without holding the event loop up."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from r_eval.records import Question
 from r_eval.runner.plan import Plan, PlannedTask
-
-MOST_TITLES = 3
-"""Of pages that a message names."""
 
 
 def terms(plan: Plan) -> list[str]:
@@ -48,25 +44,6 @@ def _of_task(planned: PlannedTask) -> Iterator[str]:
     if any(question.context for question in planned.questions):
         places = {"prompt": "in every prompt", "environment": "behind the query APIs only", "none": "nowhere"}
         yield f"passages: {planned.passages} (the questions' own documents are {places[planned.passages]})"
-    if planned.passages == "environment" and not planned.takes_documents:
-        yield from _missing_pages(planned)
-
-
-def _missing_pages(planned: PlannedTask) -> Iterator[str]:
-    """Whether the environment lacks pages that the questions need, as far as that can be told."""
-    titles = dict.fromkeys(title for question in planned.questions for title in _needed(question))
-    lacking = [title for title in titles if planned.environment.has_page(title) is False]
-    where = f"the environment {planned.task.environment}"
-    if lacking:
-        examples = ", ".join(map(repr, lacking[:MOST_TITLES])) + (", ..." if len(lacking) > MOST_TITLES else "")
-        pages = f"{len(lacking):,} of the {len(titles):,} pages that the questions need"
-        yield f"{where} lacks {pages} ({examples}); name one that has them"
-    elif not titles and planned.task.data and not planned.settings:
+    if planned.passages == "environment" and planned.task.data and not (planned.takes_documents or planned.settings):
         lacks = "which may lack pages of published questions; name another source"
-        yield f"{where} contains only the embedded snapshot, {lacks}"
-
-
-def _needed(question: Question) -> Iterable[str]:
-    """The titles of the documents with a question's evidence; of all where none has any."""
-    titles = [d.title for d in question.context if any(text in d.text for text in question.evidence)]
-    return filter(None, titles or [document.title for document in question.context])
+        yield f"the environment {planned.task.environment} contains only the embedded snapshot, {lacks}"

@@ -1,9 +1,7 @@
-"""A run that is killed again and again and resumed, against a server that notes what it answered; and what came of it.
+"""A run that is killed again and again and resumed, with an LLM that notes every call; and what came of it.
 
-What can be asked of a run that is killed: an answer that is on its way at that instant is lost, and its call is made
-again. An answer that the run had taken in is never asked for again. Whether it had is known for certain where the
-episode's next call had reached the server before the kill (`Again.taken_in`); of the others it is known how long
-before the kill the server had sent them off (`Again.lag`).
+A reply that is on its way when the run is killed is lost, and its call is made again. A reply that the run had taken
+in, since the episode's next call followed it, is never asked for again (`Again.is_taken_in`).
 """
 
 from __future__ import annotations
@@ -15,10 +13,8 @@ import itertools
 import json
 import os
 import random
-import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,60 +25,45 @@ import yaml
 from r_eval import load_run
 from r_eval.analysis.scoring import score_episode
 from r_eval.records import Episode
-from tests.chaos.noting import TURNS
-from tests.runner.desks import contents, timeless
+from tests.runner.desks import R_EVAL, contents, timeless
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
-SERVER = Path(__file__).with_name("noting.py")
-WORKFLOWS = ("react", "fc")
+TURNS = 3
 WORDS = '''
 """Words and what they mean."""
 
-from r_eval.environments.base import Environment, query_api
+from r_eval.environments.base import query_api
 
 
-class Words(Environment):
-    """A dictionary."""
+@query_api
+def look(word: str) -> str:
+    """Look a word up.
 
-    @query_api
-    def look(self, word: str) -> str:
-        """Look a word up.
-
-        Args:
-            word: The word.
-        """
-        return f"{word} is a word of {len(word)} letters."
+    Args:
+        word: The word.
+    """
+    return f"{word} is a word of {len(word)} letters."
 '''
+LLM = """
+import asyncio, hashlib, json, os, re, time
+
+LONG = "长" * (5_000_000 // 3)  # a part of the first reply to question 7
+
+async def reply(request):
+    texts = [message.content for message in request.messages]
+    number = int(re.findall(r"number (\\d+)", str(texts))[-1])
+    turn = sum(message.role == "assistant" for message in request.messages)
+    note = {{"call": [number, turn], "at": time.monotonic(), "body": hashlib.md5(str(texts).encode()).hexdigest()}}
+    await asyncio.sleep({seconds})
+    log = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(log, json.dumps(note).encode() + b"\\n")
+    os.close(log)
+    act = f"look[词{{turn}}]" if turn + 1 < {turns} else "Finish[Bob]" if number % 3 == 0 else "Finish[Ada]"
+    thought = f"“第{{turn + 1}}步” – ну что ж 🌍\\u2028{{LONG if number == 7 and not turn else ''}}"
+    return f"Thought {{turn + 1}}: {{thought}}\\nAction {{turn + 1}}: {{act}}"
+"""
 AT_START = 0.15
 """The share of the kills that hit a process while it starts."""
 PATIENCE = 120.0
-
-Call = tuple[str, int, int]
-
-
-@dataclasses.dataclass(frozen=True)
-class Note:
-    """One answer of the server: to which call, over which port of the client, when (seconds of the shared clock)."""
-
-    call: Call
-    port: int
-    received: float
-    written: float
-    body: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Kill:
-    """What was killed.
-
-    Attributes:
-        ports: The victim's connections; None for the run's own process, which hears of no answer from then on.
-        until: When nothing of the victim was left.
-    """
-
-    at: float
-    ports: frozenset[int] | None
-    until: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,76 +71,62 @@ class Again:
     """A call that was made again after it had been answered.
 
     Attributes:
-        lag: Seconds from the first answer's departure to the kill that lost it; not above 0 where it left after the
-            kill; None where no kill explains it.
-        taken_in: Whether the first answer had certainly arrived: the episode's next call came before the kill.
+        is_taken_in: Whether the run had taken the first reply in: the episode's next call came before the repetition.
+        is_same: Whether the same was sent.
     """
 
-    call: Call
-    lag: float | None
-    taken_in: bool
-    same: bool
+    is_taken_in: bool
+    is_same: bool
 
 
 class Campaign:
-    """A folder with a grid of `react` and `fc` over some tasks, and its server; use it as a context manager.
+    """A folder with a grid of `react` over some tasks; use it as a context manager.
 
     Args:
-        seconds: How long the server takes for an answer.
+        seconds: How long the LLM takes for a reply.
 
     Attributes:
-        kills: Of the run that was begun last.
+        kills: How many hit the run that was begun last; `run_kills` of them its own process.
     """
 
     def __init__(self, folder: Path, tasks: int, questions: int, seconds: float, connections: int = 8) -> None:
-        self.folder, self.connections = folder, connections
-        self.episodes = len(WORKFLOWS) * tasks * questions
-        self.kills: list[Kill] = []
-        self._tasks, self._questions, self._seconds = tasks, questions, seconds
+        self.folder, self.connections, self.episodes = folder, connections, tasks * questions
+        self.kills = self.run_kills = 0
         self._out, self._engine, self._environ = "out", "local", dict(os.environ)
-        self._log = folder / "answers.jsonl"
-        self._before = 0
-        self._server: subprocess.Popen[str]
+        self._log, self._before = folder / "calls.jsonl", 0
         self._running: subprocess.Popen[str] | None = None
+        llm = LLM.format(seconds=seconds, log=str(self._log), turns=TURNS)
+        texts = {"words.py": WORDS, "llm.py": llm}
+        for task in range(tasks):
+            lines = [
+                {"id": f"q{n}", "question": f"Which name do the words of number {n} stand for?", "answers": ["Ada"]}
+                for n in range(task * questions, (task + 1) * questions)
+            ]
+            texts[f"t{task}.jsonl"] = "".join(json.dumps({**line, "level": "KS"}) + "\n" for line in lines)
+        grid: dict[str, Any] = {
+            "llms": [{"llm": "scripted/./llm.py:reply", "name": "noting", "connections": connections}],
+            "workflows": ["react"],
+            "tasks": [{"task": f"t{n}", "questions": f"t{n}.jsonl", "environment": "words.py"} for n in range(tasks)],
+            "shots": 0,
+            "limits": {"steps": TURNS},
+        }
+        for name, text in {**texts, "grid.yaml": yaml.safe_dump(grid)}.items():
+            (folder / name).write_text(text, encoding="utf-8")
 
     def __enter__(self) -> Campaign:
-        command = [sys.executable, str(SERVER), str(self._log), str(self._seconds)]
-        self._server = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-        )
-        assert self._server.stdout is not None
-        self._write(int(self._server.stdout.readline()))
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._running is not None and self._running.poll() is None:
             self._running.kill()
             self._running.communicate()
-        self._server.communicate("")
-
-    def _write(self, port: int) -> None:
-        """The files of the grid."""
-        (self.folder / "words.py").write_text(WORDS, encoding="utf-8")
-        tasks = []
-        for task in range(self._tasks):
-            lines = [
-                {"id": f"q{n}", "question": f"Which name do the words of number {n} stand for?", "answers": ["Ada"]}
-                for n in range(task * self._questions, (task + 1) * self._questions)
-            ]
-            text = "".join(json.dumps({**line, "level": "KS"}) + "\n" for line in lines)
-            (self.folder / f"t{task}.jsonl").write_text(text, encoding="utf-8")
-            tasks.append({"task": f"t{task}", "questions": f"./t{task}.jsonl", "environment": "./words.py:Words"})
-        llm = {"llm": "openai/stub", "base_url": f"http://127.0.0.1:{port}/v1", "connections": self.connections}
-        grid = {"llms": [{**llm, "temperature": 0.7}], "workflows": [*WORKFLOWS], "tasks": tasks}
-        grid |= {"shots": 0, "limits": {"steps": TURNS}}
-        (self.folder / "grid.yaml").write_text(yaml.safe_dump(grid), encoding="utf-8")
 
     # What is done
 
     def begin(self, out: str, engine: str = "local", environ: dict[str, str] | None = None) -> None:
-        """Turn to a new run, with further environment variables; its answers and kills are counted from now on."""
+        """Turn to a new run, with further environment variables; its calls and kills are counted from now on."""
         self._out, self._engine, self._environ = out, engine, {**os.environ, **(environ or {})}
-        self.kills, self._running = [], None
+        self.kills, self.run_kills, self._running = 0, 0, None
         self._before += self.answered()
 
     def start(self) -> subprocess.Popen[str]:
@@ -194,69 +161,48 @@ class Campaign:
         self.begin("unbroken")
         self.finish()
 
-    def kill_processes(self, kills: int, chance: random.Random) -> None:
-        """Kill the run at random instants of its work, and begin it again each time."""
-        for point in self._points(kills, chance):
-            process = self.start()
-            if chance.random() < AT_START:
-                time.sleep(chance.uniform(0.0, 1.0))
-            else:
-                self._wait_for(self.answered() + 1, process)
-                self._wait_for(point, process)
-                time.sleep(chance.uniform(0.0, 0.05))
-            if process.poll() is not None:
-                assert process.returncode == 0, process.communicate()[1]
-                return
-            self.kill_run(process)
-
-    def kill_run(self, process: subprocess.Popen[str]) -> None:
-        """Kill the run's own process."""
-        at = time.monotonic()
-        process.kill()
-        process.communicate()
-        self.kills.append(Kill(at, None, time.monotonic()))
-
-    def kill_workers(self, kills: int, chance: random.Random, workers: Callable[[], list[int]], runs: float) -> None:
-        """Kill workers of a cluster at random instants of the work; some of the kills hit the run's own process.
+    def kill(
+        self, kills: int, chance: random.Random, workers: Callable[[], list[int]] | None = None, runs: float = 1.0
+    ) -> None:
+        """Kill the run's own process, or workers of a cluster, at random instants of the work; the run is begun again.
 
         Args:
-            workers: The process ids of those that are alive.
+            workers: The process ids of the workers that are alive.
             runs: The share of the kills that the run's own process gets.
         """
         process = self.start()
         for point in self._points(kills, chance):
-            while not self._wait_for(max(point, self.answered() + 1), process):
-                if process.returncode == 0:
-                    return
-                assert process.returncode == 1, process.communicate()[1]
-                process = self.start()  # some episodes lost their worker too often, and are to be tried again
-            time.sleep(chance.uniform(0.0, 0.3))
-            alive = workers()
-            while not alive and process.poll() is None:
-                time.sleep(0.01)
+            if workers is None and chance.random() < AT_START:
+                time.sleep(chance.uniform(0.0, 1.0))
+            else:
+                while not self._wait_for(max(point, self.answered() + 1), process):
+                    if process.returncode == 0:
+                        return
+                    assert process.returncode == 1, process.communicate()[1]
+                    process = self.start()  # some episodes lost their worker too often, and are to be tried again
+                time.sleep(chance.uniform(0.0, 0.05 if workers is None else 0.3))
+            alive: list[int] = []
+            while workers is not None and not alive and process.poll() is None:
                 alive = workers()
             if chance.random() < runs:
-                self.kill_run(process)
+                process.kill()
+                process.communicate()
                 orphans_gone(alive)
-                self.kills[-1] = dataclasses.replace(self.kills[-1], until=time.monotonic())
+                self.kills, self.run_kills = self.kills + 1, self.run_kills + 1
                 process = self.start()
             elif alive:
-                self._kill_worker(chance.choice(alive))
-
-    def _kill_worker(self, victim: int) -> None:
-        ports = ports_of(victim)
-        at = time.monotonic()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(victim, signal.SIGKILL)
-        orphans_gone([victim])
-        self.kills.append(Kill(at, ports, time.monotonic()))
+                victim = chance.choice(alive)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(victim, signal.SIGKILL)
+                orphans_gone([victim])
+                self.kills += 1
 
     def _points(self, kills: int, chance: random.Random) -> list[int]:
-        """After how many answers to kill."""
+        """After how many replies to kill."""
         return sorted(chance.randrange(self.episodes * TURNS) for _ in range(kills))
 
     def _wait_for(self, answers: int, process: subprocess.Popen[str]) -> bool:
-        """Wait until the server gave so many answers in all; False where the process ended first."""
+        """Wait until the LLM gave so many replies in all; False where the process ended first."""
         end = time.monotonic() + PATIENCE
         while self.answered() < answers:
             if process.poll() is not None:
@@ -268,31 +214,22 @@ class Campaign:
     # What came of it
 
     def answered(self) -> int:
-        """How many calls the server answered up to now."""
+        """How many calls the LLM answered up to now."""
         return self._log.read_bytes().count(b"\n") - self._before if self._log.exists() else 0
-
-    def notes(self) -> list[Note]:
-        """The server's answers in their order."""
-        lines = self._log.read_text(encoding="utf-8").splitlines()[self._before :]
-        return [Note(**{**(note := json.loads(line)), "call": tuple(note["call"])}) for line in lines]
 
     def made_again(self) -> list[Again]:
         """The calls that were made again."""
-        by_call: dict[Call, list[Note]] = collections.defaultdict(list)
-        for note in sorted(self.notes(), key=lambda note: note.received):
-            by_call[note.call].append(note)
-        return [
-            self._again(first, second, by_call)
-            for made in by_call.values()
-            for first, second in itertools.pairwise(made)
-        ]
-
-    def _again(self, first: Note, second: Note, by_call: dict[Call, list[Note]]) -> Again:
-        workflow, number, turn = first.call
-        kill = next((kill for kill in self.kills if explains(kill, first, second)), None)
-        following = by_call.get((workflow, number, turn + 1), [])
-        taken_in = kill is not None and any(first.written < note.received < kill.at for note in following)
-        return Again(first.call, kill.at - first.written if kill else None, taken_in, first.body == second.body)
+        notes = map(json.loads, self._log.read_text(encoding="utf-8").splitlines()[self._before :])
+        by_call: dict[tuple[int, int], list[dict[str, Any]]] = collections.defaultdict(list)
+        for note in sorted(notes, key=lambda note: float(note["at"])):
+            by_call[tuple(note["call"])].append(note)
+        found = []
+        for (number, turn), made in by_call.items():
+            following = [note["at"] for note in by_call.get((number, turn + 1), [])]
+            for first, second in itertools.pairwise(made):
+                is_taken_in = any(first["at"] < at < second["at"] for at in following)
+                found.append(Again(is_taken_in, first["body"] == second["body"]))
+        return found
 
     def recorded(self, out: str) -> list[Episode]:
         return list(load_run(self.folder / out).episodes())
@@ -310,27 +247,6 @@ class Campaign:
     def left_over(self, out: str) -> list[str]:
         """Files of the run that should be gone at its end."""
         return sorted(p.name for p in (self.folder / out).rglob("*") if ".part" in p.name)
-
-
-def explains(kill: Kill, first: Note, second: Note) -> bool:
-    """Whether a kill may be why a call was made again: it hit who had asked, after that and before the second time.
-
-    Workers whose run is dead go on for a while, and nobody hears of what they are answered.
-    """
-    if kill.ports is not None and first.port not in kill.ports:
-        return False
-    return first.received < kill.until and kill.at < second.received
-
-
-def ports_of(process: int) -> frozenset[int]:
-    """The local ports of a process's connections to this machine."""
-    inodes = set()
-    with contextlib.suppress(OSError):
-        for entry in Path(f"/proc/{process}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                inodes.update(re.findall(r"socket:\[(\d+)\]", str(entry.readlink())))
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]]
-    return frozenset(int(row[1].split(":")[1], 16) for row in rows if row[9] in inodes)
 
 
 def orphans_gone(processes: list[int]) -> None:

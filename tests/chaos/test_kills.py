@@ -15,14 +15,14 @@ import pytest
 
 from tests.chaos.campaign import Campaign, cluster
 
-pytestmark = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to look at processes (Linux)")
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc to look at processes (Linux)")
 KILLS = 5
 
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
-    """60 episodes of three calls, carried out in one go."""
-    with Campaign(tmp_path_factory.mktemp("campaign"), tasks=2, questions=15, seconds=0.02) as made:
+    """30 episodes of three calls, carried out in one go."""
+    with Campaign(tmp_path_factory.mktemp("campaign"), tasks=2, questions=15, seconds=0.04) as made:
         made.unbroken()
         yield made
 
@@ -30,9 +30,9 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
 def holds(campaign: Campaign, out: str, most: int) -> None:
     """What is asked of a run that was killed: every episode once, as in one go, and no answer paid for twice."""
     found, again = Counter(e.episode_id for e in campaign.recorded(out)), campaign.made_again()
-    assert len(found) == campaign.episodes == campaign.lines(out) == 60
+    assert len(found) == campaign.episodes == campaign.lines(out) == 30
     assert campaign.is_as_unbroken(out)
-    assert [one for one in again if one.lag is None or one.taken_in or not one.same] == []
+    assert [one for one in again if one.is_taken_in or not one.is_same] == []
     assert len(again) <= most
     assert campaign.left_over(out) == []
 
@@ -41,7 +41,7 @@ def test_a_run_that_is_killed_ends_as_an_unbroken_one_and_costs_only_what_was_on
     seed = random.randrange(2**32)
     sys.stdout.write(f"kills from seed {seed}\n")
     campaign.begin("killed")
-    campaign.kill_processes(KILLS, random.Random(seed))
+    campaign.kill(KILLS, random.Random(seed))
     campaign.finish()
     holds(campaign, "killed", KILLS * campaign.connections)
 
@@ -50,7 +50,7 @@ def test_a_run_that_is_killed_ends_as_an_unbroken_one_and_costs_only_what_was_on
 def test_a_worker_of_a_cluster_that_is_killed_costs_nothing_but_what_was_on_its_way(campaign: Campaign) -> None:
     with cluster(1) as (environ, workers):
         campaign.begin("ray", "ray", environ)
-        campaign.kill_workers(1, random.Random(4), workers, runs=0.0)
+        campaign.kill(1, random.Random(4), workers, runs=0.0)
         campaign.finish()
-    assert len(campaign.kills) == 1
+    assert campaign.kills == 1
     holds(campaign, "ray", campaign.connections)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from r_eval import Grid
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+TASKS = ["aminer/soay-easy", "aminer/soay-hard"]
 
 THOUGHTFUL = """
 import asyncio, hashlib, random
@@ -87,6 +96,62 @@ class Desk:
             now += 1 if word == "asked" else -1
             most = max(most, now)
         return most
+
+
+class CommandDesk(Desk):
+    """A folder with a grid in it, and the `r-eval` command."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.out = path / "runs" / "grid"
+
+    def grid(self, *llms: dict[str, Any], **keys: Any) -> Grid:
+        return super().grid(*llms, **{"tasks": TASKS, **keys})
+
+    def write(self, *llms: dict[str, Any], **keys: Any) -> None:
+        keys = {"workflows": ["direct"], "tasks": TASKS, "samples": 6, **keys}
+        text = yaml.safe_dump({"llms": list(llms), **keys}, allow_unicode=True)
+        (self.path / "grid.yaml").write_text(text, encoding="utf-8")
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        command = [str(R_EVAL), "run", "grid.yaml", *options]
+        return subprocess.Popen(
+            command,
+            cwd=self.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+
+    def type(self, *options: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*options)
+        out, err = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def asked(self, name: str = "one") -> list[str]:
+        """The questions that a scripted LLM was asked, in order."""
+        path = self.path / f"{name}.asked"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def lines(self, out: Path | None = None) -> list[dict[str, Any]]:
+        """The whole lines of all episode files."""
+        return [
+            json.loads(line)
+            for path in sorted(((out or self.out) / "episodes").rglob("*.jsonl"))
+            for line in path.read_bytes().split(b"\n")[:-1]
+        ]
+
+    def state(self) -> str:
+        return str(json.loads((self.out / "run.json").read_text(encoding="utf-8"))["state"])
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 120.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
 
 
 def timeless(record: Any) -> Any:

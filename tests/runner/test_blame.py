@@ -1,12 +1,13 @@
-"""What a failure of an LLM makes of its episode, and of the LLM's other episodes."""
+"""What a failure of an LLM, a workflow or a condition makes of its episode, and of the others."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from r_eval import Grid, run
+from r_eval import UserError, run
 from r_eval.records import Episode
 from tests.runner.desks import Desk
 
@@ -20,25 +21,96 @@ async def reply(request):
 """
 
 
-def episodes(folder: Path, cause: str) -> tuple[Desk, list[Episode]]:
-    desk = Desk(folder)
-    grid: Grid = desk.grid(desk.llm(FAILING, connections=1, cause=cause))
-    return desk, list(run(grid, out=folder / "out", cache=False).episodes())
+@pytest.mark.parametrize(
+    ("cause", "kind", "calls"),
+    [
+        *((cause, "llm_failure", 1) for cause in ("key", "model", "quota")),  # it can never answer: stopped at once
+        ("content_filter", "gave_up", 6),
+        ("server", "llm_failure", 6),
+    ],
+)
+def test_a_failure_of_an_llm(cause: str, kind: str, calls: int, tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    done = run(desk.grid(desk.llm(FAILING, connections=1, cause=cause)), out=tmp_path / "out", cache=False)
+    assert [(e.outcome.kind, e.outcome.cause) for e in done.episodes()] == [(kind, cause)] * calls
+    assert len(desk.log()) == calls
 
 
-@pytest.mark.parametrize("cause", ["key", "model", "quota"])
-def test_an_llm_that_can_never_answer_is_stopped_at_once(cause: str, tmp_path: Path) -> None:
-    desk, found = episodes(tmp_path, cause)
-    assert [(e.outcome.kind, e.outcome.cause) for e in found] == [("llm_failure", cause)]
-    assert len(desk.log()) == 1
+PLUG_INS = """
+import asyncio, builtins
+from r_eval.environments.conditions.base import Condition
+from r_eval.workflows.base import Workflow, WorkflowResult
+
+def act(how):
+    if how in ("None", "text"):
+        return {"None": None, "text": "Nairobi"}[how]
+    raise {"CancelledError": asyncio.CancelledError, **vars(builtins)}[how]("内罗毕")
+
+class Failing(Workflow):
+    def __init__(self, how: str):
+        self.how = how
+
+    async def run(self, question, session, llm, limits):
+        if self.how == "cancels itself":
+            asyncio.current_task().cancel()
+            await asyncio.sleep(0)
+        return act(self.how)
+
+class Broken(Condition):
+    name = "broken"
+
+    def __init__(self, how: str):
+        self.how = how
+
+    def question(self, question, environment):
+        return act("KeyError") if self.how == "question" else question
+
+    def environment(self, environment, about, seeds):
+        return act(self.how)
+"""
+RAISED = ("SystemExit", "KeyboardInterrupt", "GeneratorExit", "StopIteration", "CancelledError", "TimeoutError")
+HOW = (*RAISED, "None", "text")
 
 
-def test_a_content_filter_is_final_and_counts(tmp_path: Path) -> None:
-    desk, found = episodes(tmp_path, "content_filter")
-    assert {(e.outcome.kind, e.outcome.cause) for e in found} == {("gave_up", "content_filter")}
-    assert len(found) == len(desk.log()) == 6
+@pytest.mark.parametrize("kind", ["workflow", "condition"])
+def test_whatever_a_workflow_or_a_condition_does_is_its_own_episodes_outcome(kind: str, tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    (tmp_path / "own.py").write_text(PLUG_INS, encoding="utf-8")
+    llm = desk.llm("def reply(request):\n    return 'Action 1: Finish[Ada]'\n", connections=1)
+    name = {"workflow": "own.py:Failing", "condition": "own.py:Broken"}[kind]
+    good = {"workflow": "react", "condition": "clean"}[kind]
+    how = HOW if kind == "condition" else (*HOW, "cancels itself")
+    parts = {f"{kind}s": [*({kind: name, "name": one, "how": one} for one in how), good]}
+    grid = desk.grid(llm, **{"workflows": ["react"], "samples": 1, **parts})
+    done = run(grid, tmp_path / "out", cache=False)
+    found: dict[str, Episode] = {getattr(episode, kind): episode for episode in done.episodes()}
+    assert found.pop(good).outcome.kind == "finished"
+    assert {one: episode.outcome.kind for one, episode in found.items()} == dict.fromkeys(how, "tool_failure")
+    for one in RAISED:
+        before = f"the condition {one} failed: " if kind == "condition" else ""
+        assert found[one].outcome.detail == f"{before}{one}: 内罗毕 (own.py:9, in act)"
+        assert "own.py" in found[one].outcome.traceback
 
 
-def test_a_failure_that_may_pass_stops_no_other_episode(tmp_path: Path) -> None:
-    _, found = episodes(tmp_path, "server")
-    assert [e.outcome.kind for e in found] == ["llm_failure"] * 6
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {"conditions": [{"condition": "own.py:Broken", "how": "question"}]},
+            r"condition 'own.py:Broken': question '\S+': KeyError: '内罗毕' \(own.py:9, in act\)",
+        ),
+        ({"workflows": ["exits.py:Mine"]}, r"importing it fails: SystemExit: 3 \(exits.py:1"),
+        ({"workflows": ["opens.py:Mine"]}, r"workflow 'opens.py:Mine': FileNotFoundError: .*\(opens.py:6"),
+    ],
+)
+def test_a_plug_in_that_fails_before_the_run_gets_one_sentence(
+    parts: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(PLUG_INS, encoding="utf-8")
+    (tmp_path / "exits.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
+    opens = "from r_eval.workflows.base import Workflow\n\n\nclass Mine(Workflow):\n    def __init__(self):\n"
+    (tmp_path / "opens.py").write_text(f"{opens}        open('nothing.txt')\n", encoding="utf-8")
+    desk = Desk(tmp_path)
+    with pytest.raises(UserError, match=message):
+        run(desk.grid(desk.llm(FAILING, cause="key"), **parts), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

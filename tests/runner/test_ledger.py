@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,6 @@ KINDS: list[OutcomeKind] = ["finished", "llm_failure"]
 def cell() -> PlannedCell:
     grid = Grid(llms=["openai/m"], workflows=["direct"], tasks=["aminer/soay-easy"])
     return resolve(grid, limit=QUESTIONS).cells[0]
-
-
-def ledger(cell: PlannedCell, path: Path, epochs: int = EPOCHS) -> Ledger:
-    return Ledger(cell, epochs, path)
 
 
 def episode(cell: PlannedCell, question: Question, epoch: int, kind: OutcomeKind, answer: str) -> Episode:
@@ -57,7 +52,7 @@ def test_a_ledger_knows_the_same_from_the_file_as_from_what_was_added(
     tmp_path_factory: pytest.TempPathFactory, cell: PlannedCell, tries: list[tuple[int, OutcomeKind]]
 ) -> None:
     path = tmp_path_factory.mktemp("ledger") / "cell.jsonl"
-    added = ledger(cell, path)
+    added = Ledger(cell, EPOCHS, path)
     newest: dict[int, OutcomeKind] = {}
     for number, (place, kind) in enumerate(tries):
         epoch, question = divmod(place, QUESTIONS)
@@ -65,7 +60,7 @@ def test_a_ledger_knows_the_same_from_the_file_as_from_what_was_added(
         added.append(made, made.model_dump_json())
         newest[place] = kind
     missing = [p for p in range(EPOCHS * QUESTIONS) if newest.get(p) != "finished"]
-    for found in (added, ledger(cell, path)):
+    for found in (added, Ledger(cell, EPOCHS, path)):
         assert [(q.id, e) for q, e in found.missing()] == [
             (cell.planned.questions[p % QUESTIONS].id, p // QUESTIONS) for p in missing
         ]
@@ -77,7 +72,7 @@ def test_the_bytes_of_a_complete_file_depend_on_no_order_and_no_earlier_tries(
     tmp_path_factory: pytest.TempPathFactory, cell: PlannedCell, order: list[int], twice: set[int]
 ) -> None:
     path = tmp_path_factory.mktemp("ledger") / "cell.jsonl"
-    book = ledger(cell, path)
+    book = Ledger(cell, EPOCHS, path)
     for place, attempt in itertools.chain(((p, "old") for p in sorted(twice)), ((p, "new") for p in order)):
         epoch, question = divmod(place, QUESTIONS)
         kind: OutcomeKind = "finished" if attempt == "new" else "llm_failure"
@@ -87,16 +82,3 @@ def test_the_bytes_of_a_complete_file_depend_on_no_order_and_no_earlier_tries(
         writer.close()
     book.sort()
     assert answers(path) == [f"new {place} Ü" for place in range(EPOCHS * QUESTIONS)]
-
-
-def test_a_million_episodes_take_a_byte_each(tmp_path: Path, cell: PlannedCell) -> None:
-    tracemalloc.start()
-    try:
-        book = ledger(cell, tmp_path / "none.jsonl", epochs=333_334)
-        first = list(itertools.islice(book.missing(), 10))
-        held = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert book.left() == 1_000_002
-    assert len(first) == 10
-    assert held < 1_200_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from r_eval import Grid, UserError
-from r_eval.folder import CellWriter, RunFolder
+from r_eval.folder import RunFolder
 from r_eval.records import Episode, Outcome, OutcomeKind, Step
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import Plan, PlannedCell, resolve
@@ -80,26 +79,6 @@ def test_what_a_kill_left_of_files_that_were_being_replaced_is_taken_away(tmp_pa
         draft.write_text("half", encoding="utf-8")
     with Store(folder, plan):
         assert [draft for draft in left if draft.exists()] == []
-
-
-def test_a_file_that_a_thread_is_closing_is_synced_by_nobody_else(
-    store: Store, cell: PlannedCell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def close_slowly(writer: CellWriter) -> None:
-        close(writer)
-        time.sleep(0.2)
-
-    async def main() -> None:
-        store.append(cell, episode(cell, 0))
-        closing = asyncio.create_task(store.complete(cell))
-        await asyncio.sleep(0.1)
-        await store.sync()
-        await closing
-
-    close = CellWriter.close
-    monkeypatch.setattr(CellWriter, "close", close_slowly)
-    asyncio.run(main())
-    assert store.ledger(cell).count() == 1
 
 
 @pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\u2029b\x1cc", "a\r\nb", '"\\', '","checksum":"00000000"}'])

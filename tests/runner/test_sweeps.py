@@ -1,4 +1,4 @@
-"""Sweeps: each variant is a system of its own, over an environment with the variant's settings."""
+"""Sweeps (`vary:`): each variant is a system of its own, over an environment with the variant's settings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from r_eval import Grid, UserError, load_run, run
 from r_eval.records import Episode
@@ -28,14 +29,6 @@ class Shelf(Environment):
     def retrieve(self, query: str, top_k: int = 3) -> list[str]:
         """Find books."""
         return [f"{query} {self.size} {self.order} {number}" for number in range(top_k)]
-
-class Bare(Environment):
-    """Nothing to set."""
-
-    @query_api
-    def retrieve(self, query: str) -> list[str]:
-        """Find nothing."""
-        return []
 '''
 LLM = '''
 def reply(request):
@@ -99,30 +92,35 @@ def test_one_at_a_time_only_the_base_runs_with_every_llm(desk: Path, protocol: s
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({"vary": {}}, r"yaml:\d+: vary: name at least one setting"),
+    "no list": ({"vary": {TOP_K: 5}}, r"yaml:\d+: vary\.workflow\.top_k: give a list of values"),
+    "a list in the list": ({"vary": {TOP_K: [[1]]}}, r"vary\.workflow\.top_k: invalid value \[1\]"),
+    "no owner": ({"vary": {"size": [1]}}, r"vary\.size: unknown setting 'size'\. Did you mean \S+size"),
+    "a misspelt owner": ({"vary": {"enviroment.size": [1]}}, r"unknown .*\. Did you mean environment\.size\?"),
+    "an unknown protocol": ({"vary": {"protocol": "all", TOP_K: [1]}}, r"vary\.protocol: .*'one' or 'cross'"),
+    "two values alike in a path": (
+        {"vary": {"environment.order": ["a/b", "x/y", "x__y"]}},
+        r"'rag@order=x/y\+a' and 'rag@order=x__y\+a' would be kept in the same file",
+    ),
+    "two settings of one name": ({"vary": {"environment.top_k": [1], TOP_K: [2]}}, r"cannot vary in one grid"),
+    "a cross that sets one twice": (
+        {"vary": {SIZE: [20, 5], TOP_K: [8, {TOP_K: 2, SIZE: 5}], "protocol": "cross"}},
+        r"it sets environment\.size, which varies by itself",
+    ),
     "an unknown setting of the environment": (
         {"vary": {"environment.sise": [1]}},
         r"environment '\S*shelf\.py:Shelf': unknown setting 'sise'\. Did you mean size\?",
     ),
-    "several workflows": (
-        {"workflows": ["react", "rag"]},
-        r"vary: the grid has several workflows; add workflow: with one of react, rag",
-    ),
+    "several workflows": ({"workflows": ["react", "rag"]}, r"vary: the grid has several workflows; add workflow: with"),
     "a workflow that calls no query API": (
         {"workflows": ["direct"], "vary": {SIZE: [1]}},
         r"workflow 'direct' calls no query API",
     ),
-    "an environment without the setting": (
-        {"tasks": [TASK, {**TASK, "task": "bare", "environment": "./shelf.py:Bare"}]},
-        r"environment '\S*shelf\.py:Bare': unknown setting 'size'",
-    ),
     "what the workflow sets itself": (
         {"workflows": [{"workflow": "rag", "top_k": 3}]},
-        r"vary\.workflow\.top_k: the workflow's entry sets it too; make that the first value of",
+        r"vary\.workflow\.top_k: the workflow's entry sets it too",
     ),
-    "a value that the environment refuses": (
-        {"vary": {SIZE: [20, "big"]}},
-        r"setting 'size' must be .*, not 'big'",
-    ),
+    "a value that the environment refuses": ({"vary": {SIZE: [20, "big"]}}, r"setting 'size' must be .*, not 'big'"),
     "a value that the workflow refuses": ({"vary": {TOP_K: [4, 0]}}, r"workflow 'rag@top_k=0': top_k must be"),
 }
 
@@ -130,8 +128,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("mistake", sorted(MISTAKES))
 def test_a_mistake_is_reported_before_anything_is_written(desk: Path, mistake: str) -> None:
     keys, message = MISTAKES[mistake]
+    text = yaml.safe_dump({**PARTS, "vary": VARY, **keys}, sort_keys=False)
+    (desk / "grid.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=message):
-        run(grid(desk, **keys), desk / "out")
+        run(Grid.load(desk / "grid.yaml"), desk / "out")
     assert not (desk / "out").exists()
 
 
