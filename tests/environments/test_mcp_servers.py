@@ -40,7 +40,9 @@ for line in sys.stdin:
         found["instructions"] = about["instructions"]
         text = json.dumps({"result": found})
     elif method == "tools/list":
-        text = json.dumps({"result": {"tools": about["tools"] * about["times"]}})
+        more = [{**about["tools"][0], "name": f"t{n}"} for n in range(about["more"])]
+        page = {"tools": about["tools"] + more, "nextCursor": about["cursor"]}
+        text = json.dumps({"result": page})
     elif method == "tools/call":
         text = about["replies"][parameters["name"]].replace("$ARGS", json.dumps(json.dumps(parameters["arguments"])))
         text = text.replace("$LONG", "x" * 20_000_000)
@@ -85,7 +87,8 @@ class Case:
     before: dict[str, str] = dataclasses.field(default_factory=dict)
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     start: str = ""
-    times: int = 1
+    more: int = 0
+    cursor: str = ""
     instructions: str = "Things."
     refused: str = ""
 
@@ -166,8 +169,8 @@ CASES = [
     ),
     Case(
         "results in every form",
-        [tool(name) for name in ("text", "string", "empty", "unknown", "list", "wrapped", "json", "beside", "image")],
-        ["text()", "string()", "empty()", "unknown()", "list()", "wrapped()", "json()", "beside()", "image()"],
+        [tool(name) for name in "text string empty unknown list wrapped json beside image none".split()],
+        [f"{name}()" for name in "text string empty unknown list wrapped json beside image none".split()],
         [],
         [
             ("text", {}, "line 1\nline 2"),
@@ -179,6 +182,7 @@ CASES = [
             ("json", {}, '{"a": "é"}'),
             ("beside", {}, '{"a": 1, "b": 2}'),
             ("image", {}, "seen\n[image: image/png]"),
+            ("none", {}, ""),
         ],
         {
             "text": content("line 1\nline 2", structuredContent={"content": "line 1\nline 2"}),
@@ -187,6 +191,7 @@ CASES = [
             "unknown": '{"result": {"content": [{"type": "video", "mimeType": "video/mp4"}]}}',
             "list": '{"result": {"content": [], "structuredContent": [1, 2]}}',
             "wrapped": content("7", structuredContent={"result": 7}),
+            "none": json.dumps({"result": {"content": [{"type": "text", "text": None}]}}),
             "json": content('{"a": "\\u00e9"}'),
             "beside": content("a is 1", structuredContent={"a": 1, "b": 2}),
             "image": json.dumps(
@@ -196,23 +201,29 @@ CASES = [
     ),
     Case(
         "noise and broken text",
-        [tool("noisy"), tool("half"), tool("deep"), tool("cut")],
-        ["noisy()", "half()", "deep()", "cut()"],
+        [tool(name) for name in ("noisy", "half", "deep", "cut", "null", "bytes")],
+        ["noisy()", "half()", "deep()", "cut()", "null()", "bytes()"],
         [],
         [
             ("noisy", {}, "fine"),
             ("half", {}, "a\ufffdb"),
             ("deep", {}, "failure the MCP server failed: the server's answer cannot be read"),
             ("cut", {}, "failure the MCP server failed: the server's answer cannot be read"),
+            ("null", {}, "failure the MCP server failed: the server's answer cannot be read"),
+            ("bytes", {}, "caf\ufffd"),
             ("noisy", {}, "fine"),
         ],
         {
             "noisy": content("fine"),
+            "null": '{"result": null}',
             "half": '{"result": {"content": [{"type": "text", "text": "a\\ud800b"}]}}',
             "deep": '{"result": {"content": ' + "[" * 5000 + "]" * 5000 + "}}",
             "cut": '{"result": {"content": [',
         },
-        {"noisy": r"print('Loading...\n{\n[]\nnull\n{\"jsonrpc\": 1}')"},
+        {
+            "noisy": r"print('Loading...\n{\n[]\nnull\n{\"jsonrpc\": 1}')",
+            "bytes": r"""sys.stdout.buffer.write(b'{"id": %d, "result": {"content": "caf\xe9"}}\n' % message["id"])""",
+        },
     ),
     Case(
         "control characters",
@@ -254,7 +265,8 @@ CASES = [
         [],
         [("a_b_2", {}, "{}")],
     ),
-    Case("20,000 tools", [tool("t")], [], times=20_000, refused="20,000 tools are too many for a model (at most 128)"),
+    Case("too many", [tool("t")], [], more=19_999, refused="20,000 tools are too many for a model (at most 128)"),
+    Case("one page for ever, with one name twice", [tool("t"), tool("t")], ["t()"], cursor="next"),
     Case(
         "an answer that is too large",
         [tool("large"), tool("good")],
@@ -403,10 +415,11 @@ SSE = {"Content-Type": "text/event-stream"}
         ((200, {"Content-Encoding": "gzip"}, b"x"), "failure the MCP server failed: it sends compressed data"),
         ((200, {}, b"x" * 6_000_000), "tool_error The answer is larger than 5 MB. Ask for less."),
         ((200, SSE, b"data: " + b"x" * 6_000_000 + b"\n\n"), "tool_error SSE stream failed: "),
+        ((200, {}, b"\xef\xbb\xbf" + content("caf").encode().replace(b"caf", b"caf\xe9")), "caf\ufffd"),
         ((200, {}, b"{not json"), "failure the MCP server failed: "),
         (
-            (302, {"Location": "http://localhost:1/"}, b""),
-            "failure the MCP server failed: it answers HTTP 302",
+            (307, {"Location": "http://localhost:1/"}, b""),
+            "failure the MCP server failed: it answers HTTP 307, go to http://localhost:1/",
         ),
     ],
 )
