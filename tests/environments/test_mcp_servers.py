@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import re
 import shlex
 import sys
 import time
@@ -55,6 +56,7 @@ for line in sys.stdin:
     sys.stdout.flush()
 """
 STRING = {"type": "string"}
+UNREAD = "failure the MCP server failed: the server's answer cannot be read"
 ECHO = '{"result": {"content": [{"type": "text", "text": $ARGS}]}}'
 READING = {"annotations": {"readOnlyHint": True}}
 
@@ -65,6 +67,10 @@ def tool(name: str, schema: Any = None, **more: Any) -> dict[str, Any]:
 
 def content(text: str, **more: Any) -> str:
     return json.dumps({"result": {"content": [{"type": "text", "text": text}], **more}})
+
+
+def blocks(*found: dict[str, Any]) -> str:
+    return json.dumps({"result": {"content": found}})
 
 
 def error(code: Any, message: Any) -> str:
@@ -91,6 +97,14 @@ class Case:
     cursor: str = ""
     instructions: str = "Things."
     refused: str = ""
+
+
+def replying(name: str, *rows: tuple[str, str, str], **more: Any) -> Case:
+    """A server whose tools take nothing: the name, what the server replies (else it echoes), what a model reads."""
+    calls: list[Any] = [(each, {}, seen) for each, _, seen in rows]
+    names = [each for each, _, _ in rows]
+    replies = {each: reply for each, reply, _ in rows if reply}
+    return Case(name, list(map(tool, names)), [f"{each}()" for each in names], calls=calls, replies=replies, **more)
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -145,82 +159,37 @@ CASES = [
             ("lost", {"q": [1]}, '{"q": [1]}'),
         ],
     ),
-    Case(
+    replying(
         "errors in every form",
-        [tool(name) for name in ("flag", "code", "list", "text", "mute", "odd")],
-        ["flag()", "code()", "list()", "text()", "mute()", "odd()"],
-        [],
-        [
-            ("flag", {}, "tool_error No such page."),
-            ("code", {}, "tool_error Item not found: x"),
-            ("list", {}, 'tool_error ["a", "b"]'),
-            ("text", {}, "tool_error plain words"),
-            ("mute", {}, "tool_error The tool failed and does not say why."),
-            ("odd", {}, "tool_error words"),
-        ],
-        {
-            "flag": content("No such page.", isError=True),
-            "code": error(-32603, "Item not found: x"),
-            "list": error(-32000, ["a", "b"]),
-            "text": '{"error": "plain words"}',
-            "mute": '{"result": {"content": [], "isError": true}}',
-            "odd": error("E_FAIL", "words"),
-        },
+        ("flag", content("No such page.", isError=True), "tool_error No such page."),
+        ("code", error(-32603, "Item not found: x"), "tool_error Item not found: x"),
+        ("list", error(-32000, ["a", "b"]), 'tool_error ["a", "b"]'),
+        ("text", '{"error": "plain words"}', "tool_error plain words"),
+        ("mute", '{"result": {"content": [], "isError": true}}', "tool_error The tool failed and does not say why."),
+        ("odd", error("E_FAIL", "words"), "tool_error words"),
     ),
-    Case(
+    replying(
         "results in every form",
-        [tool(name) for name in "text string empty unknown list wrapped json beside image none".split()],
-        [f"{name}()" for name in "text string empty unknown list wrapped json beside image none".split()],
-        [],
-        [
-            ("text", {}, "line 1\nline 2"),
-            ("string", {}, "bare"),
-            ("empty", {}, ""),
-            ("unknown", {}, "[video: video/mp4]"),
-            ("list", {}, "2 results.\n1\n2"),
-            ("wrapped", {}, "7"),
-            ("json", {}, '{"a": "é"}'),
-            ("beside", {}, '{"a": 1, "b": 2}'),
-            ("image", {}, "seen\n[image: image/png]"),
-            ("none", {}, ""),
-        ],
-        {
-            "text": content("line 1\nline 2", structuredContent={"content": "line 1\nline 2"}),
-            "string": '{"result": {"content": "bare"}}',
-            "empty": '{"result": {}}',
-            "unknown": '{"result": {"content": [{"type": "video", "mimeType": "video/mp4"}]}}',
-            "list": '{"result": {"content": [], "structuredContent": [1, 2]}}',
-            "wrapped": content("7", structuredContent={"result": 7}),
-            "none": json.dumps({"result": {"content": [{"type": "text", "text": None}]}}),
-            "json": content('{"a": "\\u00e9"}'),
-            "beside": content("a is 1", structuredContent={"a": 1, "b": 2}),
-            "image": json.dumps(
-                {"result": {"content": [{"type": "text", "text": "seen"}, {"type": "image", "mimeType": "image/png"}]}}
-            ),
-        },
+        ("text", content("line 1\nline 2", structuredContent={"content": "line 1\nline 2"}), "line 1\nline 2"),
+        ("string", '{"result": {"content": "bare"}}', "bare"),
+        ("empty", '{"result": {}}', ""),
+        ("unknown", blocks({"type": "video", "mimeType": "video/mp4"}), "[video: video/mp4]"),
+        ("list", '{"result": {"content": [], "structuredContent": [1, 2]}}', "2 results.\n1\n2"),
+        ("wrapped", content("7", structuredContent={"result": 7}), "7"),
+        ("none", blocks({"type": "text", "text": None}), ""),
+        ("json", content('{"a": "\\u00e9"}'), '{"a": "é"}'),
+        ("beside", content("a is 1", structuredContent={"a": 1, "b": 2}), '{"a": 1, "b": 2}'),
+        ("image", blocks({"text": "seen"}, {"type": "image", "mimeType": "image/png"}), "seen\n[image: image/png]"),
     ),
-    Case(
+    replying(
         "noise and broken text",
-        [tool(name) for name in ("noisy", "half", "deep", "cut", "null", "bytes")],
-        ["noisy()", "half()", "deep()", "cut()", "null()", "bytes()"],
-        [],
-        [
-            ("noisy", {}, "fine"),
-            ("half", {}, "a\ufffdb"),
-            ("deep", {}, "failure the MCP server failed: the server's answer cannot be read"),
-            ("cut", {}, "failure the MCP server failed: the server's answer cannot be read"),
-            ("null", {}, "failure the MCP server failed: the server's answer cannot be read"),
-            ("bytes", {}, "caf\ufffd"),
-            ("noisy", {}, "fine"),
-        ],
-        {
-            "noisy": content("fine"),
-            "null": '{"result": null}',
-            "half": '{"result": {"content": [{"type": "text", "text": "a\\ud800b"}]}}',
-            "deep": '{"result": {"content": ' + "[" * 5000 + "]" * 5000 + "}}",
-            "cut": '{"result": {"content": [',
-        },
-        {
+        ("noisy", content("fine"), "fine"),
+        ("half", '{"result": {"content": "a\\ud800b"}}', "a\ufffdb"),
+        ("deep", '{"result": {"content": ' + "[" * 5000 + "]" * 5000 + "}}", UNREAD),
+        ("cut", '{"result": {"content": [', UNREAD),
+        ("null", '{"result": null}', UNREAD),
+        ("bytes", "", "caf\ufffd"),
+        before={
             "noisy": r"print('Loading...\n{\n[]\nnull\n{\"jsonrpc\": 1}')",
             "bytes": r"""sys.stdout.buffer.write(b'{"id": %d, "result": {"content": "caf\xe9"}}\n' % message["id"])""",
         },
@@ -267,53 +236,35 @@ CASES = [
     ),
     Case("too many", [tool("t")], [], more=19_999, refused="20,000 tools are too many for a model (at most 128)"),
     Case("one page for ever, with one name twice", [tool("t"), tool("t")], ["t()"], cursor="next"),
-    Case(
+    replying(
         "an answer that is too large",
-        [tool("large"), tool("good")],
-        ["large()", "good()"],
-        [],
-        [
-            ("large", {}, "tool_error The answer is larger than 5 MB. Ask for less."),
-            ("good", {}, "{}"),
-        ],
-        {"large": content("$LONG")},
+        ("large", content("$LONG"), "tool_error The answer is larger than 5 MB. Ask for less."),
+        ("good", "", "{}"),
     ),
-    Case(
+    replying(
         "an endless line",
-        [tool("endless")],
-        ["endless()"],
-        [],
-        [("endless", {}, "failure the MCP server")],
+        ("endless", "", "failure the MCP server"),
         before={"endless": "while True: sys.stdout.write('x' * 100000)"},
         settings={"timeout": 4},
     ),
-    Case(
+    replying(
         "an answer without end",
-        [tool("endless")],
-        ["endless()"],
-        [],
-        [("endless", {}, "tool_error The answer is larger than 5 MB. Ask for less.")],
+        ("endless", "", "tool_error The answer is larger than 5 MB. Ask for less."),
         before={
             "endless": """sys.stdout.write('{"jsonrpc": "2.0", "id": %s, "result": {"content": "' % number)
 while True: sys.stdout.write('x' * 100000)"""
         },
-        settings={"timeout": 30},
     ),
-    Case(
+    replying(
         "a flood",
-        [tool("flood")],
-        ["flood()"],
-        [],
-        [("flood", {}, "failure the MCP server gave no answer within 4 s")],
+        ("flood", "", "failure the MCP server gave no answer within 4 s"),
         before={"flood": """while True: sys.stdout.write('{"jsonrpc": "2.0", "method": "n"}\\n')"""},
         settings={"timeout": 4},
     ),
-    Case(
+    replying(
         "a server that dies",
-        [tool("die"), tool("good")],
-        ["die()", "good()"],
-        [],
-        [("die", {}, "failure the MCP server has gone; it said: out of stock"), ("good", {}, "{}")],
+        ("die", "", "failure the MCP server has gone; it said: out of stock"),
+        ("good", "", "{}"),
         before={"die": "print('out of \\x1b[2Jstock', file=sys.stderr); os._exit(3)"},
     ),
     Case(
@@ -357,9 +308,8 @@ def outcomes(case: Case, folder: Path) -> tuple[list[str], list[str]]:
 def test_servers(case: Case, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     began = time.monotonic()
     if case.refused:
-        with pytest.raises(UserError) as caught:
+        with pytest.raises(UserError, match=re.escape(case.refused)):
             outcomes(case, tmp_path)
-        assert case.refused in str(caught.value)
     else:
         offered, results = outcomes(case, tmp_path)
         for stub, wanted in zip(offered, case.offered, strict=True):
