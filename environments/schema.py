@@ -134,7 +134,7 @@ class ApiSpec:
         return bound | named
 
     def check(self, arguments: dict[str, Any], noun: str = "argument") -> dict[str, Any]:
-        """The arguments as the call wants them, coerced where that is safe: "3" to 3, a JSON text to a list or dict.
+        """The arguments as the call wants them, coerced where that is safe: "3" to 3, JSON text to what it holds.
 
         Args:
             noun: What messages call an argument.
@@ -176,13 +176,12 @@ class ApiSpec:
 
 
 def _unpacked(value: Any) -> Any:
-    """The list or dict that a text holds as JSON; None if it holds none."""
-    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
-        return None
+    """What a text holds as JSON that is no text itself; None if it holds nothing."""
     try:
-        return json.loads(value)
+        found = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         return None
+    return None if isinstance(found, str) else found
 
 
 def clip(text: str, length: int = 80) -> str:

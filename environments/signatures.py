@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import docstring_parser
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from r_eval.environments.jsonschemas import inlined
+from r_eval.environments.jsonschemas import alternatives, constants, inlined
 from r_eval.environments.observation import Observation
 from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, Parameter
 
@@ -90,7 +90,10 @@ def _spec(function: Callable[..., Any], name: str, is_bound: bool) -> ApiSpec:
     try:
         model = arguments_model(name, {key: field[:2] for key, field in fields.items()})
         schemas = inlined(model.model_json_schema())["properties"] if fields else {}
-    except (PydanticUserError, NameError):
+        for key, schema in schemas.items():  # those of an Enum or Literal can be other objects than JSON has
+            for value in (value for one in (schema, *alternatives(schema)) for value in constants(one)):
+                TypeAdapter(fields[key][0]).validate_python(value)
+    except (PydanticUserError, PydanticSerializationError, ValidationError, NameError):
         raise _Unfit(_unfit_parameter({key: field[0] for key, field in fields.items()})) from None
     return ApiSpec(
         name=name,
@@ -142,10 +145,10 @@ def _unfit_parameter(annotations: Mapping[str, Any]) -> str:
     for name, annotation in annotations.items():
         try:
             TypeAdapter(annotation).json_schema()
-        except (PydanticUserError, NameError) as error:
+        except (PydanticUserError, PydanticSerializationError, NameError) as error:
             why = str(error).partition("\n")[0].partition(". Set ")[0]
             return f"the parameter '{name}' is of a type that JSON cannot give: take {DATA} ({why})"
-    return "its parameters cannot be described"
+    return "an Enum or Literal of a parameter has values that JSON cannot give: let them be text or whole numbers"
 
 
 class _Complete(GenerateJsonSchema):

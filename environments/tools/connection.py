@@ -93,7 +93,7 @@ class Connection:
             elif code == CONNECTION_CLOSED and text == "Connection closed":  # servers use the code, too
                 reason = "has gone"
             elif code is None or code in (DOWN, PARSE_ERROR):
-                reason = f"failed: {clip(text, 300) or _reason(error)}"
+                reason = f"failed: {clip(' '.join(text.split()), 300) or _reason(error)}"
             else:
                 raise ToolError(clip(text, LONGEST_ERROR) or NO_REASON) from None
             raise EnvironmentFailure(f"the MCP server {reason}{await self._stderr_tail()}") from None
@@ -128,7 +128,7 @@ def _reason(error: BaseException) -> str:
     """What an exception says; of a group, what its first one says."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return clip(printable(f"{type(error).__name__}: {error}".rstrip(": ")), 300)
+    return clip(" ".join(printable(f"{type(error).__name__}: {error}".rstrip(": ")).split()), 300)
 
 
 _open: dict[asyncio.Task[None], asyncio.Event] = {}

@@ -131,9 +131,9 @@ async def _text(answer: aiohttp.ClientResponse) -> str:
         if len(body) > LARGEST:
             raise ToolError(TOO_LARGE)
     try:
-        return body.decode(answer.get_encoding(), "replace")
+        return body.decode(answer.get_encoding(), "replace").removeprefix("\ufeff")
     except (LookupError, RuntimeError):
-        return body.decode("utf-8", "replace")
+        return body.decode("utf-8-sig", "replace")
 
 
 def _check_status(answer: aiohttp.ClientResponse, text: str) -> None:

@@ -30,8 +30,6 @@ from r_eval.fingerprints import short_hash
 if TYPE_CHECKING:
     from mcp import Client
 
-MOST_PAGES = 100
-
 
 class MCP(ToolEnvironment):
     """The tools of an MCP server.
@@ -162,8 +160,8 @@ def value_of(result: Mapping[str, Any]) -> Any:
 def _text(block: Any) -> str:
     if not isinstance(block, Mapping):
         return block if isinstance(block, str) else json.dumps(block, ensure_ascii=False)
-    if isinstance(block.get("text"), str):
-        return str(block["text"])
+    if block.get("type") == "text" or isinstance(block.get("text"), str):
+        return str("" if block.get("text") is None else block["text"])
     resource = mapping(block.get("resource"))
     where = resource.get("uri") or block.get("uri")
     return str(resource.get("text") or f"[{where or ': '.join(str(block.get(k)) for k in ('type', 'mimeType'))}]")
@@ -189,14 +187,17 @@ async def _request(client: Client, method: str, parameters: dict[str, Any]) -> d
 
 async def _introduction(client: Client) -> tuple[list[dict[str, Any]], str]:
     """The tools of a server, and its instructions."""
-    tools: list[dict[str, Any]] = []
+    tools: dict[str, dict[str, Any]] = {}
     parameters: dict[str, Any] = {}
-    for _ in range(MOST_PAGES):
+    number = -1
+    while len(tools) > number:  # servers are known that give one page for ever
+        number = len(tools)
         page = await _request(client, "tools/list", parameters)
-        listed = page.get("tools")
-        tools += [tool for tool in listed or [] if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+        for tool in page.get("tools") or []:
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                tools.setdefault(tool["name"], tool)
         if not page.get("nextCursor"):
             break
         parameters = {"cursor": page["nextCursor"]}
     about = client.server_info.description or client.server_info.title if client.server_info else None
-    return tools, (client.instructions or about or "").strip()
+    return list(tools.values()), (client.instructions or about or "").strip()

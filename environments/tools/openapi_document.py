@@ -73,7 +73,9 @@ def parse(text: str, source: str) -> dict[str, Any]:
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{source} is neither JSON nor YAML: {error}") from None
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3."):
-        raise ValueError(f"{source} is not an OpenAPI 3 document (there is no openapi: 3.x in it)")
+        is_old = isinstance(document, dict) and "swagger" in document
+        why = f"it is Swagger {document['swagger']}: convert it" if is_old else "there is no openapi: 3.x in it"
+        raise ValueError(f"{source} is not an OpenAPI 3 document ({why})")
     return document
 
 

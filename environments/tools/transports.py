@@ -1,9 +1,9 @@
 """How messages travel to and from an MCP server: standard input and output of a process, or HTTP.
 
-What a server sends that the SDK cannot read is repaired where that is possible: half a surrogate pair, an error that is
-no object. Any other such message answers its request with an error instead of leaving it to wait. An answer has at most
-`LARGEST` bytes. Errors that say that the server is out of reach, and not that a tool failed, have the code
-`DOWN`.
+What a server sends that the SDK cannot read is repaired where that is possible: half a surrogate pair, bytes that are
+not UTF-8, an error that is no object. Any other such message answers its request with an error instead of leaving it to
+wait. An answer has at most `LARGEST` bytes. Errors that say that the server is out of reach, and not that a tool
+failed, have the code `DOWN`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import shutil
-import sys
+import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 import anyio
 import httpx2
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, jsonrpc_message_adapter
@@ -31,7 +31,13 @@ from r_eval.text import clean_data
 
 DOWN = -32999
 """JSON-RPC code of this module's own: the server cannot be reached, or its answer cannot be read."""
+UNREADABLE = {"code": DOWN, "message": "the server's answer cannot be read"}
 REQUEST_ID = re.compile(r'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,60}")')
+LONGEST_LINE = LARGEST + (1 << 20)
+MOST_DROPPED = 100_000_000
+"""Bytes of one line that are read and dropped before its process is ended."""
+SECONDS_TO_END = 2.0
+"""For a process after its standard input is closed, and again after it is asked to end."""
 
 
 @contextlib.asynccontextmanager
@@ -46,49 +52,96 @@ async def process_streams(
     """
     if shutil.which(command[0]) is None:
         raise FileNotFoundError(f"there is no program {command[0]}")
-    relay = ["-I", str(Path(__file__).with_name("relay.py")), str(LARGEST + (1 << 20)), *command]
-    parameters = StdioServerParameters(command=sys.executable, args=relay, env=dict(variables))
-    repaired, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    async with stdio_client(parameters, stderr) as (incoming, outgoing):
+    environment, pipe = {**get_default_environment(), **variables}, asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=pipe, stdout=pipe, stderr=stderr, env=environment, start_new_session=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+    incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
 
-        async def repair() -> None:
-            async with repaired:
-                async for message in incoming:
-                    if isinstance(message, ValidationError):
-                        message = readable(message.errors(include_url=False)[0]["input"])
-                    if message is not None:
-                        await repaired.send(message)
+    async def read() -> None:
+        async with incoming:
+            async for line in _lines(stdout):
+                if (message := readable(line)) is not None:
+                    await incoming.send(message)
 
-        task = asyncio.create_task(repair())
-        try:
-            yield received, outgoing
-        finally:
-            task.cancel()
+    async def write() -> None:
+        async for each in to_send:
+            stdin.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            with contextlib.suppress(ConnectionError):  # reading says that it has gone
+                await stdin.drain()
 
-
-def readable(message: Any) -> SessionMessage | None:
-    """A message that the SDK could not read (a line, or the data in it), repaired; None where it is but noise."""
+    tasks = [asyncio.create_task(read()), asyncio.create_task(write())]
     try:
-        data = json.loads(message) if isinstance(message, str) else message
-        if isinstance(message, str) and "\\ud" in message.lower():
-            data = clean_data(data)
+        yield received, outgoing
+    finally:
+        for task in tasks:
+            task.cancel()
+        stdin.close()
+        await asyncio.shield(_end(process))
+
+
+async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """The lines of a stream, of one that is too long only the beginning; ends with a line of far too many bytes."""
+    line, dropped = bytearray(), 0
+    while part := await stream.read(1 << 16):
+        first, *others = part.split(b"\n")
+        for number, piece in enumerate((first, *others)):
+            if number:
+                if not dropped:
+                    yield bytes(line)
+                line, dropped = bytearray(), 0
+            if dropped:
+                dropped += len(piece)
+                continue
+            line += piece
+            if len(line) > LONGEST_LINE:
+                dropped = len(line)
+                yield bytes(line)
+        if dropped > MOST_DROPPED:
+            return
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process, whose input is closed, with its children."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), SECONDS_TO_END)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+    await process.wait()
+
+
+def readable(line: bytes) -> SessionMessage | None:
+    """A message of a server, repaired where that is needed; None where it is but noise."""
+    with contextlib.suppress(ValidationError):
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    text = line.decode("utf-8-sig", "replace")
+    try:
+        data = clean_data(json.loads(text))
     except (ValueError, RecursionError):
-        found = REQUEST_ID.search(message[:200])
-        if found is None:
-            return None
-        is_large = len(message) > LARGEST
-        error = {"code": DOWN, "message": "the server's answer cannot be read"}
-        error = {"code": INTERNAL_ERROR, "message": TOO_LARGE} if is_large else error
-        data = {"jsonrpc": "2.0", "id": json.loads(found.group(1)), "error": error}
-    if isinstance(data, dict) and data.get("error") is not None:
-        error = data["error"] if isinstance(data["error"], dict) else {"message": data["error"]}
-        code, words = error.get("code"), error.get("message", error)
+        found = REQUEST_ID.search(text[:200])
+        error = {"code": INTERNAL_ERROR, "message": TOO_LARGE} if len(line) > LARGEST else UNREADABLE
+        data = {"id": json.loads(found.group(1)), "error": error} if found else None
+    if isinstance(data, list) and len(data) == 1:  # a batch
+        data = data[0]
+    if not isinstance(data, dict):
+        return None
+    if (error := data.get("error")) is not None:
+        about = error if isinstance(error, dict) else {"message": error}
+        code, words = about.get("code"), about.get("message", about)
         text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
         data = {**data, "error": {"code": code if isinstance(code, int) else INTERNAL_ERROR, "message": text}}
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_python(data, by_name=False))
-    except ValidationError:
-        return None
+    forms = [{**data, "jsonrpc": "2.0"}]
+    if data.get("id") is not None and "result" in data:
+        forms.append({"jsonrpc": "2.0", "id": data["id"], "error": UNREADABLE})
+    for form in forms:
+        with contextlib.suppress(ValidationError):
+            return SessionMessage(jsonrpc_message_adapter.validate_python(form, by_name=False))
+    return None
 
 
 @contextlib.asynccontextmanager
@@ -129,8 +182,10 @@ class _Bounded(httpx2.AsyncHTTPTransport):
         if response.headers.get("Content-Encoding", "identity") != "identity":
             return _refusal("it sends compressed data, which the request does not accept")
         if request.method == "POST" and response.status_code >= 300 and not _is_error(body):
-            return _refusal(f"it answers HTTP {response.status_code}")
-        return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
+            target = response.headers.get("Location")
+            return _refusal(f"it answers HTTP {response.status_code}" + (f", go to {target}" if target else ""))
+        text = body.decode("utf-8-sig", "replace")
+        return httpx2.Response(response.status_code, headers=response.headers, content=text, request=request)
 
 
 def _is_error(body: bytes | bytearray) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import re
 import shlex
 import sys
 import time
@@ -40,7 +41,9 @@ for line in sys.stdin:
         found["instructions"] = about["instructions"]
         text = json.dumps({"result": found})
     elif method == "tools/list":
-        text = json.dumps({"result": {"tools": about["tools"] * about["times"]}})
+        more = [{**about["tools"][0], "name": f"t{n}"} for n in range(about["more"])]
+        page = {"tools": about["tools"] + more, "nextCursor": about["cursor"]}
+        text = json.dumps({"result": page})
     elif method == "tools/call":
         text = about["replies"][parameters["name"]].replace("$ARGS", json.dumps(json.dumps(parameters["arguments"])))
         text = text.replace("$LONG", "x" * 20_000_000)
@@ -53,6 +56,7 @@ for line in sys.stdin:
     sys.stdout.flush()
 """
 STRING = {"type": "string"}
+UNREAD = "failure the MCP server failed: the server's answer cannot be read"
 ECHO = '{"result": {"content": [{"type": "text", "text": $ARGS}]}}'
 READING = {"annotations": {"readOnlyHint": True}}
 
@@ -63,6 +67,10 @@ def tool(name: str, schema: Any = None, **more: Any) -> dict[str, Any]:
 
 def content(text: str, **more: Any) -> str:
     return json.dumps({"result": {"content": [{"type": "text", "text": text}], **more}})
+
+
+def blocks(*found: dict[str, Any]) -> str:
+    return json.dumps({"result": {"content": found}})
 
 
 def error(code: Any, message: Any) -> str:
@@ -85,9 +93,18 @@ class Case:
     before: dict[str, str] = dataclasses.field(default_factory=dict)
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     start: str = ""
-    times: int = 1
+    more: int = 0
+    cursor: str = ""
     instructions: str = "Things."
     refused: str = ""
+
+
+def replying(name: str, *rows: tuple[str, str, str], **more: Any) -> Case:
+    """A server whose tools take nothing: the name, what the server replies (else it echoes), what a model reads."""
+    calls: list[Any] = [(each, {}, seen) for each, _, seen in rows]
+    names = [each for each, _, _ in rows]
+    replies = {each: reply for each, reply, _ in rows if reply}
+    return Case(name, list(map(tool, names)), [f"{each}()" for each in names], calls=calls, replies=replies, **more)
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -142,77 +159,40 @@ CASES = [
             ("lost", {"q": [1]}, '{"q": [1]}'),
         ],
     ),
-    Case(
+    replying(
         "errors in every form",
-        [tool(name) for name in ("flag", "code", "list", "text", "mute", "odd")],
-        ["flag()", "code()", "list()", "text()", "mute()", "odd()"],
-        [],
-        [
-            ("flag", {}, "tool_error No such page."),
-            ("code", {}, "tool_error Item not found: x"),
-            ("list", {}, 'tool_error ["a", "b"]'),
-            ("text", {}, "tool_error plain words"),
-            ("mute", {}, "tool_error The tool failed and does not say why."),
-            ("odd", {}, "tool_error words"),
-        ],
-        {
-            "flag": content("No such page.", isError=True),
-            "code": error(-32603, "Item not found: x"),
-            "list": error(-32000, ["a", "b"]),
-            "text": '{"error": "plain words"}',
-            "mute": '{"result": {"content": [], "isError": true}}',
-            "odd": error("E_FAIL", "words"),
-        },
+        ("flag", content("No such page.", isError=True), "tool_error No such page."),
+        ("code", error(-32603, "Item not found: x"), "tool_error Item not found: x"),
+        ("list", error(-32000, ["a", "b"]), 'tool_error ["a", "b"]'),
+        ("text", '{"error": "plain words"}', "tool_error plain words"),
+        ("mute", '{"result": {"content": [], "isError": true}}', "tool_error The tool failed and does not say why."),
+        ("odd", error("E_FAIL", "words"), "tool_error words"),
     ),
-    Case(
+    replying(
         "results in every form",
-        [tool(name) for name in ("text", "string", "empty", "unknown", "list", "wrapped", "json", "beside", "image")],
-        ["text()", "string()", "empty()", "unknown()", "list()", "wrapped()", "json()", "beside()", "image()"],
-        [],
-        [
-            ("text", {}, "line 1\nline 2"),
-            ("string", {}, "bare"),
-            ("empty", {}, ""),
-            ("unknown", {}, "[video: video/mp4]"),
-            ("list", {}, "2 results.\n1\n2"),
-            ("wrapped", {}, "7"),
-            ("json", {}, '{"a": "é"}'),
-            ("beside", {}, '{"a": 1, "b": 2}'),
-            ("image", {}, "seen\n[image: image/png]"),
-        ],
-        {
-            "text": content("line 1\nline 2", structuredContent={"content": "line 1\nline 2"}),
-            "string": '{"result": {"content": "bare"}}',
-            "empty": '{"result": {}}',
-            "unknown": '{"result": {"content": [{"type": "video", "mimeType": "video/mp4"}]}}',
-            "list": '{"result": {"content": [], "structuredContent": [1, 2]}}',
-            "wrapped": content("7", structuredContent={"result": 7}),
-            "json": content('{"a": "\\u00e9"}'),
-            "beside": content("a is 1", structuredContent={"a": 1, "b": 2}),
-            "image": json.dumps(
-                {"result": {"content": [{"type": "text", "text": "seen"}, {"type": "image", "mimeType": "image/png"}]}}
-            ),
-        },
+        ("text", content("line 1\nline 2", structuredContent={"content": "line 1\nline 2"}), "line 1\nline 2"),
+        ("string", '{"result": {"content": "bare"}}', "bare"),
+        ("empty", '{"result": {}}', ""),
+        ("unknown", blocks({"type": "video", "mimeType": "video/mp4"}), "[video: video/mp4]"),
+        ("list", '{"result": {"content": [], "structuredContent": [1, 2]}}', "2 results.\n1\n2"),
+        ("wrapped", content("7", structuredContent={"result": 7}), "7"),
+        ("none", blocks({"type": "text", "text": None}), ""),
+        ("json", content('{"a": "\\u00e9"}'), '{"a": "é"}'),
+        ("beside", content("a is 1", structuredContent={"a": 1, "b": 2}), '{"a": 1, "b": 2}'),
+        ("image", blocks({"text": "seen"}, {"type": "image", "mimeType": "image/png"}), "seen\n[image: image/png]"),
     ),
-    Case(
+    replying(
         "noise and broken text",
-        [tool("noisy"), tool("half"), tool("deep"), tool("cut")],
-        ["noisy()", "half()", "deep()", "cut()"],
-        [],
-        [
-            ("noisy", {}, "fine"),
-            ("half", {}, "a\ufffdb"),
-            ("deep", {}, "failure the MCP server failed: the server's answer cannot be read"),
-            ("cut", {}, "failure the MCP server failed: the server's answer cannot be read"),
-            ("noisy", {}, "fine"),
-        ],
-        {
-            "noisy": content("fine"),
-            "half": '{"result": {"content": [{"type": "text", "text": "a\\ud800b"}]}}',
-            "deep": '{"result": {"content": ' + "[" * 5000 + "]" * 5000 + "}}",
-            "cut": '{"result": {"content": [',
+        ("noisy", content("fine"), "fine"),
+        ("half", '{"result": {"content": "a\\ud800b"}}', "a\ufffdb"),
+        ("deep", '{"result": {"content": ' + "[" * 5000 + "]" * 5000 + "}}", UNREAD),
+        ("cut", '{"result": {"content": [', UNREAD),
+        ("null", '{"result": null}', UNREAD),
+        ("bytes", "", "caf\ufffd"),
+        before={
+            "noisy": r"print('Loading...\n{\n[]\nnull\n{\"jsonrpc\": 1}')",
+            "bytes": r"""sys.stdout.buffer.write(b'{"id": %d, "result": {"content": "caf\xe9"}}\n' % message["id"])""",
         },
-        {"noisy": r"print('Loading...\n{\n[]\nnull\n{\"jsonrpc\": 1}')"},
     ),
     Case(
         "control characters",
@@ -254,54 +234,37 @@ CASES = [
         [],
         [("a_b_2", {}, "{}")],
     ),
-    Case("20,000 tools", [tool("t")], [], times=20_000, refused="20,000 tools are too many for a model (at most 128)"),
-    Case(
+    Case("too many", [tool("t")], [], more=19_999, refused="20,000 tools are too many for a model (at most 128)"),
+    Case("one page for ever, with one name twice", [tool("t"), tool("t")], ["t()"], cursor="next"),
+    replying(
         "an answer that is too large",
-        [tool("large"), tool("good")],
-        ["large()", "good()"],
-        [],
-        [
-            ("large", {}, "tool_error The answer is larger than 5 MB. Ask for less."),
-            ("good", {}, "{}"),
-        ],
-        {"large": content("$LONG")},
+        ("large", content("$LONG"), "tool_error The answer is larger than 5 MB. Ask for less."),
+        ("good", "", "{}"),
     ),
-    Case(
+    replying(
         "an endless line",
-        [tool("endless")],
-        ["endless()"],
-        [],
-        [("endless", {}, "failure the MCP server")],
+        ("endless", "", "failure the MCP server"),
         before={"endless": "while True: sys.stdout.write('x' * 100000)"},
         settings={"timeout": 4},
     ),
-    Case(
+    replying(
         "an answer without end",
-        [tool("endless")],
-        ["endless()"],
-        [],
-        [("endless", {}, "tool_error The answer is larger than 5 MB. Ask for less.")],
+        ("endless", "", "tool_error The answer is larger than 5 MB. Ask for less."),
         before={
             "endless": """sys.stdout.write('{"jsonrpc": "2.0", "id": %s, "result": {"content": "' % number)
 while True: sys.stdout.write('x' * 100000)"""
         },
-        settings={"timeout": 30},
     ),
-    Case(
+    replying(
         "a flood",
-        [tool("flood")],
-        ["flood()"],
-        [],
-        [("flood", {}, "failure the MCP server gave no answer within 4 s")],
+        ("flood", "", "failure the MCP server gave no answer within 4 s"),
         before={"flood": """while True: sys.stdout.write('{"jsonrpc": "2.0", "method": "n"}\\n')"""},
         settings={"timeout": 4},
     ),
-    Case(
+    replying(
         "a server that dies",
-        [tool("die"), tool("good")],
-        ["die()", "good()"],
-        [],
-        [("die", {}, "failure the MCP server has gone; it said: out of stock"), ("good", {}, "{}")],
+        ("die", "", "failure the MCP server has gone; it said: out of stock"),
+        ("good", "", "{}"),
         before={"die": "print('out of \\x1b[2Jstock', file=sys.stderr); os._exit(3)"},
     ),
     Case(
@@ -345,9 +308,8 @@ def outcomes(case: Case, folder: Path) -> tuple[list[str], list[str]]:
 def test_servers(case: Case, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     began = time.monotonic()
     if case.refused:
-        with pytest.raises(UserError) as caught:
+        with pytest.raises(UserError, match=re.escape(case.refused)):
             outcomes(case, tmp_path)
-        assert case.refused in str(caught.value)
     else:
         offered, results = outcomes(case, tmp_path)
         for stub, wanted in zip(offered, case.offered, strict=True):
@@ -403,10 +365,11 @@ SSE = {"Content-Type": "text/event-stream"}
         ((200, {"Content-Encoding": "gzip"}, b"x"), "failure the MCP server failed: it sends compressed data"),
         ((200, {}, b"x" * 6_000_000), "tool_error The answer is larger than 5 MB. Ask for less."),
         ((200, SSE, b"data: " + b"x" * 6_000_000 + b"\n\n"), "tool_error SSE stream failed: "),
+        ((200, {}, b"\xef\xbb\xbf" + content("caf").encode().replace(b"caf", b"caf\xe9")), "caf\ufffd"),
         ((200, {}, b"{not json"), "failure the MCP server failed: "),
         (
-            (302, {"Location": "http://localhost:1/"}, b""),
-            "failure the MCP server failed: it answers HTTP 302",
+            (307, {"Location": "http://localhost:1/"}, b""),
+            "failure the MCP server failed: it answers HTTP 307, go to http://localhost:1/",
         ),
     ],
 )
