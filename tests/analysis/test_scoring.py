@@ -91,7 +91,7 @@ def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did(make_epis
         "reward",
     )
     assert [record[name] for name in names] == ["stopped_short", "KU", 6.0, 2.0, 1.0, 2, 1, False, 0.0]
-    assert (record["scorer_version"], record["metric_version"]) == (VERSION, 2)
+    assert (record["scorer_version"], record["metric_version"]) == (VERSION, 3)
     assert score_episode(make_episode())["cause"] == ""
 
 
