@@ -5,13 +5,16 @@ infrastructure failure, is 0 and counts as missing. Where the season is not know
 asked; under a condition, which may drop some, those that any system was asked under it. `generation_score` is the
 task's own metric, `retrieval_score` the mean of hit rate, recall and NDCG, `total_score` their sum (up to 2), which
 gives the rank. Tasks of a version weigh the same, and so do versions.
+
+A season's version is written next to its question file (`<name>.season.json`), and a run whose grid names such a file
+has a copy of it next to its own copy of the questions.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,16 +22,18 @@ from packaging.version import Version
 
 from r_eval.analysis import metrics
 from r_eval.analysis.estimates import average_by, ends
-from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
-from r_eval.analysis.metrics.ranking import RANKING
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, cluster_of
+from r_eval.analysis.metrics.ranking import rank_metrics
 from r_eval.analysis.qrels import text_ids
-from r_eval.analysis.question_sets import QuestionKey, QuestionSet, Seasons
-from r_eval.analysis.results import CLEAN, IDENTITY, load, tidy
+from r_eval.analysis.results import CLEAN, IDENTITY, load, records, tidy
 from r_eval.analysis.retrieval import PARTS, in_order, retrieval_score
 from r_eval.analysis.submissions import SubmittedAnswer, read_results
+from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC
+from r_eval.tasks.questions import read_questions
+from r_eval.tasks.seasons import Season, read_season
 
 if TYPE_CHECKING:
     import pandas
@@ -41,142 +46,175 @@ STANDINGS: dict[str, str] = {
     **dict.fromkeys(IDENTITY[1:], TEXT),
     **dict.fromkeys(("total_score", *ends(*SCORES)), NUMBER),
     **dict.fromkeys(("questions", "missing"), WHOLE),
-    "versions": TEXT,
-    "current": FLAG,
-    **dict.fromkeys(("updated", "approved_by"), TEXT),
+    **dict.fromkeys(("versions", "updated", "approved_by"), TEXT),
 }
-"""The columns of `standings`; `current` says that the newest version is among a system's."""
+"""The columns of `standings`."""
 ROWS: dict[str, str] = {
     **dict.fromkeys((*IDENTITY, "version", "task", "question_id", "cluster", "type", "updated", "approved_by"), TEXT),
     **{"place": WHOLE, "missing": FLAG, **dict.fromkeys(SCORES, NUMBER)},
 }
 """The columns of `board_rows`; `place` is that of the version in their order."""
-Scores = Mapping[QuestionKey, tuple[float, float]]
-"""Generation and retrieval of each question that a system was asked; NaN for one that is not known."""
+_QUESTION = ["version", "task", "question_id"]
 
 
-class _Entry(NamedTuple):
-    """What one system reached on one version, before it is compared with all questions of the version.
+class _Known(NamedTuple):
+    """A version of a question set whose file is known."""
 
-    Attributes:
-        identity: IDENTITY, `updated`, `approved_by`.
-        source: Of the run or the folder, to tell two systems of one name apart.
-    """
+    season: Season
+    questions: Sequence[Question]
 
-    version: Version | None
-    identity: dict[str, str]
-    source: str
-    scores: Scores
+
+class _Asked:
+    """The questions of every version, over all that is known of them, and the metric of each task."""
+
+    def __init__(self) -> None:
+        self.metric: dict[str, str] = {}
+        self._facts: dict[tuple[str, str], dict[str, tuple[str, bool, str]]] = {}
+        self._sizes: dict[tuple[str, str], int] = {}
+
+    def add(self, version: str, task: str, questions: Iterable[Question], count: int) -> None:
+        """Take in some questions of a version that has at least `count`."""
+        known = self._facts.setdefault((version, task), {})
+        for one in questions:
+            relevant = bool(one.evidence or text_ids(one))
+            known[one.id] = (str(one.meta.get("type") or ""), relevant, cluster_of(one))
+        self._sizes[version, task] = max(count, self._sizes.get((version, task), 0))
+
+    def task_of(self, version: str, ids: Collection[str]) -> str:
+        """The task of a version that has any of some ids."""
+        own = (task for (place, task), known in self._facts.items() if place == version and any(map(known.get, ids)))
+        return next(own, "results")
+
+    def versions(self) -> list[str]:
+        """From the oldest to the newest; questions of no season are before all."""
+        found = dict.fromkeys(version for version, _ in self._facts)
+        return sorted(found, key=lambda one: (one != UNKNOWN, Version("0" if one == UNKNOWN else one)))
+
+    def frame(self) -> pandas.DataFrame:
+        """Every question; of those that no run asked and no file has, only that they exist."""
+        import pandas
+
+        rows: list[tuple[Any, ...]] = []
+        for key, known in self._facts.items():
+            rows += [(*key, id_, *facts) for id_, facts in known.items()]
+            rows += [(*key, f"\0{n}", "", False, f"\0{n}") for n in range(len(known), self._sizes[key])]
+        return pandas.DataFrame(rows, columns=[*_QUESTION, "type", "relevant", "cluster"])
 
 
 def board_rows(
     runs: Sequence[RunFolder],
-    seasons: Seasons,
-    submissions: Sequence[Path] = (),
-    approved: Mapping[Path, str] | None = None,
+    seasons: Sequence[Path] = (),
+    submissions: Mapping[Path, str] | None = None,
 ) -> pandas.DataFrame:
     """A row per version, system and question of the version, with the columns ROWS; a question without a score is 0.
 
     Where two runs have the same system on the same version, the later run's name is added to it.
 
     Args:
-        submissions: Answers of systems that R-Eval did not run.
-        approved: By submission, who approved it.
+        seasons: Question files with their season next to them.
+        submissions: Answers of systems that R-Eval did not run, with who approved them.
 
     Raises:
         UserError: A folder is not a run, a file cannot be read, or the questions of answers are not known.
     """
-    sets: dict[Version | None, QuestionSet] = {}
-    scoring: dict[str, str] = {}
-    entries: list[_Entry] = []
-    for run in runs:
-        versions: dict[str, Version | None] = {}
-        for task in run.manifest()["tasks"]:
-            known = seasons.of(run, task["name"])
-            versions[task["name"]] = known.version
-            sets.setdefault(known.version, QuestionSet()).add(task["name"], run.questions(task["name"]), known)
-            scoring[task["name"]] = task.get("metric") or DEFAULT_METRIC
-        entries += _of_run(run, versions)
-    for path in submissions:
-        answers = read_results(path)
-        known = seasons.having(answers.keys(), str(path))
-        of = sets.setdefault(known.version, QuestionSet())
-        task_name = next((task for task, id_ in of.facts if id_ in answers), "results")
-        of.add(task_name, (), known)
-        metric = metrics.get(scoring.get(task_name, DEFAULT_METRIC))
-        searches = any(answer.found for answer in answers.values())
-        scores = {
-            (task_name, one.id): _scored(one, answers.get(one.id, SubmittedAnswer()), metric, searches)
-            for one in known.questions
+    known, asked = list(map(_known, seasons)), _Asked()
+    reached = [row for run in runs for row in _of_run(run, known, asked)]
+    for path, name in (submissions or {}).items():
+        reached += _of_submission(path, known, asked, name)
+    if not reached:
+        return tidy([], ROWS)
+    return _joined(reached, asked)
+
+
+def _known(path: Path) -> _Known:
+    if (season := read_season(path)) is None:
+        raise UserError(f"{path} has no season next to it: name question files that r-eval generate wrote")
+    return _Known(season, read_questions(path))
+
+
+def _of_run(run: RunFolder, known: Sequence[_Known], asked: _Asked) -> list[dict[str, Any]]:
+    """What a run's systems reached on each question."""
+    manifest, results = run.manifest(), load(run)
+    versions: dict[str, str] = {}
+    for task in manifest["tasks"]:
+        name, season = task["name"], read_season(run.questions_file(task["name"]))
+        versions[name] = str(Version(season.version)) if season else UNKNOWN
+        asked.metric[name] = task.get("metric") or DEFAULT_METRIC
+        asked.add(versions[name], name, run.questions(name), season.count if season else 0)
+        for one in known:
+            if str(Version(one.season.version)) == versions[name]:
+                asked.add(versions[name], name, one.questions, one.season.count)
+    episodes = results.episodes.assign(found=retrieval_score(results.episodes))
+    keys = [*IDENTITY, "task", "question_id"]
+    means = episodes.groupby(keys, observed=True, sort=False)[["score", "found"]].mean().reset_index()
+    means = means.astype(dict.fromkeys(keys, "str"))
+    updated = str(manifest.get("updated", ""))[:10]
+    means = means.assign(version=means["task"].map(versions), source=str(manifest["name"]), updated=updated)
+    return records(means.assign(approved_by="", entry=str(run.path)))
+
+
+def _of_submission(path: Path, known: Sequence[_Known], asked: _Asked, approved_by: str) -> Iterator[dict[str, Any]]:
+    """What the answers of a file reach on each question of their version."""
+    answers = read_results(path)
+    found = [one for one in known if any(question.id in answers for question in one.questions)]
+    if not found:
+        raise UserError(f"{path}: no known season has a question of these ids; name its private file with --season")
+    versions = sorted({str(Version(one.season.version)) for one in found})
+    if len(versions) > 1:
+        raise UserError(f"{path}: the ids are those of the versions {' and '.join(versions)}; name one of them")
+    version, (season, questions) = versions[0], found[0]
+    task = asked.task_of(version, answers)
+    asked.add(version, task, questions, season.count)
+    metric = metrics.get(asked.metric.get(task, DEFAULT_METRIC))
+    searches = any(answer.found for answer in answers.values())
+    written = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
+    identity = {**dict.fromkeys(IDENTITY, ""), "condition": CLEAN, "system": path.stem, "role": "system"}
+    identity |= {"version": version, "source": path.parent.name, "entry": str(path), "task": task}
+    for one in questions:
+        answer, relevant = answers.get(one.id, SubmittedAnswer()), text_ids(one)
+        ranks = rank_metrics(answer.found, relevant, max(1, len(answer.found))) if relevant and searches else {}
+        yield {
+            **{**identity, "updated": written, "approved_by": approved_by, "question_id": one.id},
+            "score": metric(answer.text, one.answers) if answer.text else math.nan,
+            "found": sum(ranks[name] for name in PARTS) / len(PARTS) if ranks else math.nan,
         }
-        written = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
-        identity = {**dict.fromkeys(IDENTITY, ""), "condition": CLEAN, "system": path.stem, "role": "system"}
-        identity |= {"updated": written, "approved_by": (approved or {}).get(path, "")}
-        entries.append(_Entry(known.version, identity, path.parent.name, scores))
-    order = sorted(sets, key=lambda version: (version is not None, version or Version("0")))
-    rows = []
-    for entry, name in zip(entries, _unique_names(entries), strict=True):
-        where: dict[str, Any] = {**entry.identity, "system": name}
-        where |= {"version": str(entry.version or UNKNOWN), "place": order.index(entry.version)}
-        rows += [{**where, **line} for line in _lines(entry, sets[entry.version], entries)]
+
+
+def _joined(reached: Sequence[Mapping[str, Any]], asked: _Asked) -> pandas.DataFrame:
+    """What was reached, and 0 for what was not, by system and question of the version."""
+    import pandas
+
+    frame = pandas.DataFrame(reached)
+    keys = [*IDENTITY, "version", "entry"]
+    frame["searches"] = frame.groupby(keys)["found"].transform(lambda found: found.notna().any())
+    entries = frame.drop_duplicates(keys)[[*keys, "source", "updated", "approved_by", "searches"]]
+    entries = entries.assign(name=list(_unique_names(entries)))
+    rows = entries.merge(asked.frame(), on="version").merge(
+        frame[[*keys, "task", "question_id", "score", "found"]], "left", [*keys, "task", "question_id"]
+    )
+    under = set(frame[["condition", *_QUESTION]].itertuples(index=False, name=None))
+    counts = [
+        key[0] == CLEAN or key in under for key in rows[["condition", *_QUESTION]].itertuples(index=False, name=None)
+    ]
+    rows = rows[counts]
+    rows = rows.assign(missing=rows["score"].isna(), system=rows["name"], generation_score=rows["score"].fillna(0.0))
+    nothing = rows["missing"] & rows["found"].isna() & rows["searches"] & rows["relevant"].astype(bool)
+    rows["retrieval_score"] = rows["found"].mask(nothing, 0.0)  # it searches: without a score it found nothing
+    rows["place"] = rows["version"].map({version: place for place, version in enumerate(asked.versions())})
     return tidy(rows, ROWS)
 
 
-def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[_Entry]:
-    """What a run's systems reached, a version at a time."""
-    manifest, results = run.manifest(), load(run)
-    episodes = results.episodes.assign(found=retrieval_score(results.episodes))
-    keys = [*IDENTITY, "task", "question_id"]
-    means = episodes.groupby(keys, observed=True)[["score", "found"]].mean().reset_index()
-    means["version"] = [str(versions[str(task)]) for task in means["task"]]
-    for names, own in means.groupby([*IDENTITY, "version"], observed=True, sort=False):
-        version = versions[str(own["task"].iloc[0])]
-        identity = dict(zip(IDENTITY, map(str, names), strict=False))
-        identity |= {"updated": str(manifest.get("updated", ""))[:10], "approved_by": ""}
-        places = zip(own["task"].astype(str), own["question_id"].astype(str), strict=True)
-        scores = dict(zip(places, zip(own["score"], own["found"], strict=True), strict=True))
-        yield _Entry(version, identity, str(manifest["name"]), scores)
-
-
-def _scored(question: Question, answer: SubmittedAnswer, metric: Any, searches: bool) -> tuple[float, float]:
-    relevant, found = text_ids(question), answer.found
-    generation = metric(answer.text, question.answers) if answer.text else math.nan
-    if not relevant or not searches:
-        return generation, math.nan
-    return generation, sum(RANKING[name](found, relevant, max(1, len(found))) for name in PARTS) / len(PARTS)
-
-
-def _unique_names(entries: Sequence[_Entry]) -> Iterator[str]:
+def _unique_names(entries: pandas.DataFrame) -> Iterator[str]:
     """The system of each entry, with its run's name or a number where the version has one of that name."""
     known = set()
-    for entry in entries:
-        system, condition = entry.identity["system"], entry.identity["condition"]
+    names = entries[["version", "condition", "system", "source"]].itertuples(index=False, name=None)
+    for version, condition, system, source in names:
         name, number = system, 1
-        while (entry.version, condition, name) in known:
-            name = f"{system} ({entry.source})" if number == 1 else f"{system} ({number})"
+        while (version, condition, name) in known:
+            name = f"{system} ({source})" if number == 1 else f"{system} ({number})"
             number += 1
-        known.add((entry.version, condition, name))
+        known.add((version, condition, name))
         yield name
-
-
-def _lines(entry: _Entry, of: QuestionSet, entries: Sequence[_Entry]) -> Iterator[dict[str, Any]]:
-    """What a system reached on each question of the version; under a condition, on each that any system was asked."""
-    condition = entry.identity["condition"]
-    same = (one.scores for one in entries if (one.version, one.identity["condition"]) == (entry.version, condition))
-    under = None if condition == CLEAN else set().union(*same)
-    searches = any(found == found for _, found in entry.scores.values())
-    for key in of.questions():
-        if under is not None and key not in under:
-            continue
-        kind, relevant, cluster = of.facts.get(key, ("", False, key[1]))
-        score, found = entry.scores.get(key, (math.nan, math.nan))
-        if found != found and score != score and searches and relevant:
-            found = 0.0  # the system searches: without a score it found nothing
-        yield {
-            **{"task": key[0], "question_id": key[1], "cluster": cluster, "type": kind},
-            **{"generation_score": 0.0 if score != score else score, "retrieval_score": found},
-            "missing": score != score,
-        }
 
 
 def standings(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
@@ -193,7 +231,7 @@ def standings(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
     keys = list(IDENTITY)
     groups = own.groupby(keys, sort=False)
     found = groups.agg(missing=("missing", "sum"), questions=("missing", "size"), updated=("updated", "max"))
-    found["approved_by"], found["current"] = groups["approved_by"].last(), groups["place"].max() == rows["place"].max()
+    found["approved_by"] = groups["approved_by"].last()
     found["versions"] = groups["version"].agg(lambda names: ", ".join(dict.fromkeys(names)))
     for name in SCORES:
         found = found.join(average_by(own, keys, name).set_index(keys)[ends(name)])

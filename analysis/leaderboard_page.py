@@ -2,7 +2,7 @@
 
 DIR/
   index.html           the page; no server, no network
-  board.json           the runs, question files and approved submissions of the board, by their paths from DIR
+  board.json           the runs and question files of the board, by their paths from DIR, and what was approved
   submissions/*.json   approved answers of systems that R-Eval did not run
   tables/leaderboard.* the numbers of each version for other programs (csv) and for papers (md, tex)
 """
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from r_eval.analysis.leaderboard import board_rows, by_type, standings
-from r_eval.analysis.question_sets import Seasons
 from r_eval.analysis.report import write_tables_page
 from r_eval.analysis.submissions import read_results
 from r_eval.errors import UserError
@@ -30,14 +29,14 @@ NOTE = (
     "Retrieval: mean of hit rate, recall and NDCG. Generation: the task's own metric. Total: their sum, up to 200 %. "
     "Every question of a version counts for every system; one without a score is missing, and counts 0."
 )
-OVER = "Over several versions each has the same weight; a current system is one that ran on the newest of them."
+OVER = "Over several versions each has the same weight."
 
 
 class Board(BaseModel):
     """`board.json`.
 
     Attributes:
-        runs, seasons, submissions: Paths of runs, question files and answers, from the board's folder.
+        runs, seasons: Paths of runs and question files, from the board's folder.
         approved: By the name of a file in `submissions/`, who approved it.
     """
 
@@ -45,19 +44,17 @@ class Board(BaseModel):
 
     runs: list[str] = []
     seasons: list[str] = []
-    submissions: list[str] = []
     approved: dict[str, str] = {}
 
 
 def write_leaderboard(
-    runs: Sequence[RunFolder], out: Path, seasons: Sequence[Path] = (), submissions: Sequence[Path] = ()
+    runs: Sequence[RunFolder], out: Path, seasons: Sequence[Path] = ()
 ) -> tuple[Path, pandas.DataFrame]:
     """Write the leaderboard of some runs; scores that are missing or out of date are computed first.
 
     Args:
         out: The board's folder; a board there is replaced, but for its approved submissions.
         seasons: Question files with their season next to them, from which the runs' questions are.
-        submissions: Answers of systems that R-Eval did not run, by the ids of these question files.
 
     Returns:
         The page's path, and the rows that it is made of, as of `leaderboard.board_rows`.
@@ -72,7 +69,6 @@ def write_leaderboard(
     board = Board(
         runs=relative(run.path for run in runs),
         seasons=relative(seasons),
-        submissions=relative(submissions),
         approved=read_board(out).approved if (out / "board.json").exists() else {},
     )
     return _write(board, out)
@@ -120,11 +116,8 @@ def read_board(out: Path) -> Board:
 
 def _write(board: Board, out: Path) -> tuple[Path, pandas.DataFrame]:
     approved = {out / "submissions" / name: person for name, person in board.approved.items()}
-    runs, seasons, others = (
-        [Path(os.path.normpath(out / name)) for name in names]
-        for names in (board.runs, board.seasons, board.submissions)
-    )
-    rows = board_rows([RunFolder(path) for path in runs], Seasons(seasons), [*others, *approved], approved)
+    runs, seasons = ([Path(os.path.normpath(out / name)) for name in names] for names in (board.runs, board.seasons))
+    rows = board_rows([RunFolder(path) for path in runs], seasons, approved)
     if rows.empty:
         raise UserError("no episodes in these runs: the leaderboard would be empty")
     versions = rows[["place", "version"]].drop_duplicates().sort_values("place")
@@ -148,7 +141,7 @@ def _tables(rows: pandas.DataFrame, number: int) -> Iterator[tuple[str, str, str
         yield "standings_newest", "The newest version", NOTE, _shown(standings(rows, 1))
     yield "types", "By question type", NOTE, _shown(by_type(rows))
     parts = [
-        standings(own).drop(columns=["versions", "current"]).assign(version=own["version"].iloc[0])
+        standings(own).drop(columns="versions").assign(version=own["version"].iloc[0])
         for _, own in rows.groupby("place")
     ]
     found = pandas.concat(parts, ignore_index=True)

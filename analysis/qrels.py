@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 
-from r_eval.analysis.metrics.ranking import RANKING
+from r_eval.analysis.metrics.ranking import rank_metrics
 from r_eval.errors import UserError
 from r_eval.records import Question, Step
 
@@ -45,7 +45,9 @@ def by_ids(steps: Sequence[Step], relevant: Collection[str], returned: int) -> d
     if returned and not found:
         return None
     cuts = {"": max(1, len(found)), **{f"@{k}": k for k in FIXED}}
-    return {f"{name}{cut}": RANKING[name](found, relevant, k) for cut, k in cuts.items() for name in METRICS}
+    return {
+        f"{name}{cut}": value for cut, k in cuts.items() for name, value in rank_metrics(found, relevant, k).items()
+    }
 
 
 def by_texts(evidence: Sequence[str], missing: Sequence[str]) -> dict[str, float | None]:

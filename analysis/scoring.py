@@ -20,7 +20,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,41 +126,6 @@ class ScoreRecord(BaseModel):
     episodes_hash: str
 
 
-@dataclass(slots=True)
-class ScoreCounts:
-    """What one scoring found, in counts; the scores themselves are in the run folder.
-
-    Attributes:
-        episodes: Episodes recorded.
-        scored: Those of them with a score; the others are infrastructure failures.
-    """
-
-    taxonomy: str
-    threshold: float
-    episodes: int = 0
-    scored: int = 0
-    undecided: int = 0
-    unparsed: int = 0
-    types: Counter[str] = field(default_factory=Counter)
-    total: float = 0.0
-
-    @property
-    def mean(self) -> float | None:
-        """Over the scored episodes, not over tasks."""
-        return self.total / self.scored if self.scored else None
-
-    def counted(self, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The score records, each counted as it passes."""
-        for record in records:
-            self.episodes += 1
-            self.undecided += record["undecided"]
-            self.unparsed += record["unparsed"]
-            self.types[record["response_type"]] += 1
-            self.scored += record["score"] is not None
-            self.total += record["score"] or 0.0
-            yield record
-
-
 @dataclass(frozen=True, slots=True)
 class Scorer:
     """How the episodes of one task are scored.
@@ -257,7 +221,7 @@ def score_run(
     taxonomy: str = "strict",
     threshold: float | None = None,
     cells: Sequence[Cell] | None = None,
-) -> ScoreCounts:
+) -> None:
     """Score every recorded episode of a run and keep the scores in its folder, a cell at a time.
 
     Args:
@@ -279,7 +243,6 @@ def score_run(
         registry.get_trusted(name)
     if taxonomy not in THRESHOLDS:
         raise UserError(f"unknown taxonomy {taxonomy!r}; known: {', '.join(THRESHOLDS)}")
-    counts = ScoreCounts(taxonomy, THRESHOLDS[taxonomy] if threshold is None else threshold)
     there = sorted(run.cells() if cells is None else cells, key=lambda one: one.task)
     for task, of_task in itertools.groupby(there, key=lambda one: one.task):
         questions = list(run.questions(task))
@@ -294,8 +257,7 @@ def score_run(
             known = relevant if role[cell.system] == "system" else None
             hash_ = hash_file(episodes)  # before they are read: of a run that goes on, more is read, and scored again
             scorer = Scorer(own.get(task, DEFAULT_METRIC), metrics, taxonomy, threshold, known, documents, hash_)
-            run.write_scores(cell, counts.counted(scorer.records(run.cell_episodes(cell))))
-    return counts
+            run.write_scores(cell, scorer.records(run.cell_episodes(cell)))
 
 
 def score_episode(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from r_eval.analysis import tables
@@ -22,17 +22,29 @@ COUNTS = ("rank", "episodes", "incomplete")
 
 
 def summary_tables(results: Results) -> list[Table]:
-    """The score tables and the response types under each condition, best system first."""
+    """The score tables and the response types under each condition, best system first.
+
+    Scores are percent by system and task; of many tasks the averages come first, then the tasks, some at a time.
+    """
     from r_eval.analysis.errors import responses_table
     from r_eval.analysis.scores import averages, scores
 
     means, by_task, types = averages(results), scores(results), responses_table(results)
+    names = list(zip(results.tasks["name"], results.tasks["short"], strict=True))
+    blocks = [dict(names[start : start + FITTING]) for start in range(0, len(names), FITTING)]
+    if len(blocks) > 1:
+        blocks.insert(0, {one: one.replace("_", " ") for one in dict.fromkeys(means["group"]) if "_" in one})
     found: list[Table] = []
     for condition in results.conditions:
         under = f" ({tables.visible(condition)})" if len(results.conditions) > 1 else ""
         own, tasks, responses = (frame[frame["condition"] == condition] for frame in (means, by_task, types))
         order = own[own["group"] == "all"].sort_values("score", ascending=False, kind="stable")
-        found += _score_tables(results, order, own, tasks, under)
+        values = {(row.system, row.task): row.score for row in rows_of(tasks)}
+        values |= {(row.system, row.group): row.score for row in rows_of(own)}
+        for place, block in enumerate(blocks):
+            title = f"{'Scores' if place or len(blocks) == 1 else 'Average scores'}, percent{under}"
+            columns = block if place else {**block, "all": "average"}
+            found.append(_scores(title, order, columns, values, () if place else COUNTS))
         if len(responses):
             found.append(_response_table(order, responses, under))
     return found
@@ -59,29 +71,12 @@ def html_summary(results: Results) -> str:
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
-def _score_tables(
-    results: Results, order: pandas.DataFrame, means: pandas.DataFrame, scores: pandas.DataFrame, under: str
-) -> Iterator[Table]:
-    """Percent by system and task; of many tasks the averages come first, then the tasks, some at a time."""
-    names = dict(zip(results.tasks["name"], results.tasks["short"], strict=True))
-    values = {(row.system, row.task): row.score for row in rows_of(scores)}
-    values |= {(row.system, row.group): row.score for row in rows_of(means)}
-    if len(names) <= FITTING:
-        yield _scores(f"Scores, percent{under}", order, {**names, "all": "average"}, values, COUNTS)
-        return
-    groups = {str(one): str(one).replace("_", " ") for one in means["group"].drop_duplicates() if "_" in str(one)}
-    yield _scores(f"Average scores, percent{under}", order, {**groups, "all": "average"}, values, COUNTS)
-    for start in range(0, len(names), FITTING):
-        block = dict(list(names.items())[start : start + FITTING])
-        yield _scores(f"Scores, percent{under}", order, block, values)
-
-
 def _scores(
     title: str,
     order: pandas.DataFrame,
     columns: Mapping[str, str],
     values: Mapping[tuple[str, str], float],
-    counts: Sequence[str] = (),
+    counts: Sequence[str],
 ) -> Table:
     """Best in bold, references dim.
 

@@ -126,9 +126,14 @@ def run_once(spec: Figures, folder: Path) -> Figures:
     wall, cpu = time.perf_counter(), time.process_time()
     result = run(grid, folder / "run")
     run_seconds = time.perf_counter() - wall
-    scores = score_run(result.folder)
+    score_run(result.folder)
     figures = {"seconds": time.perf_counter() - wall, "run": run_seconds, "cpu": time.process_time() - cpu}
-    return {**figures, "peak": peak(), "episodes": sum(1 for _ in result.episodes()), "mean": scores.mean}
+    return {
+        **figures,
+        "peak": peak(),
+        "episodes": sum(1 for _ in result.episodes()),
+        "mean": float(result.to_pandas()["score"].mean()),
+    }
 
 
 class Bench:

@@ -18,7 +18,6 @@ import yaml
 
 from r_eval import Run, load_run
 from r_eval.analysis.leaderboard import board_rows, by_type, standings
-from r_eval.analysis.question_sets import Seasons
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.llms.base import Reply, Request, ToolCall
@@ -204,7 +203,7 @@ def test_the_board_has_every_system_on_its_versions_and_types(news: Path) -> Non
         total = float(line["retrieval_score"]) + float(line["generation_score"])
         assert float(line["total_score"]) == pytest.approx(total)
         assert 0 < float(line["generation_score"]) < 1
-    rows = board_rows([RunFolder(path) for path in sorted(news.glob("runs/*"))], Seasons())
+    rows = board_rows([RunFolder(path) for path in sorted(news.glob("runs/*"))])
     assert (set(standings(rows)["llm"]), set(standings(rows, 1)["llm"])) == ({"careful", "hasty"}, {"careful"})
     assert set(by_type(rows)["type"]) == TYPES
 

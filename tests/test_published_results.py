@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -12,7 +11,6 @@ from pathlib import Path
 import pandas
 import pytest
 
-from r_eval.analysis.frame import roles
 from r_eval.analysis.results import load
 from r_eval.analysis.scores import averages
 from r_eval.analysis.sweeps import components, recommend
@@ -33,11 +31,6 @@ def lines(path: Path) -> list[dict[str, str]]:
 
 def readme(folder: Path) -> str:
     return (folder / "README.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("folder", [PAPER, CRUD, DRAGON], ids=lambda folder: folder.name)
-def test_a_readme_names_the_command_that_writes_its_report(folder: Path) -> None:
-    assert f"r-eval report examples/{folder.name} --out " in readme(folder)
 
 
 # R-Eval
@@ -67,16 +60,6 @@ def test_the_tables_have_the_printed_averages_and_ranks_but_one(report: Path) ->
             ranks.append((own[f"rank_{line['group']}"] == line["rank"], own["system"], line["group"]))
     assert (means, len(ranks)) == (63, 189)
     assert [rank[1:] for rank in ranks if not rank[0]] == [("pal+vicuna-13b", "aminer_KA")]
-
-
-def test_the_report_has_every_table_and_figure_that_the_page_names(report: Path) -> None:
-    named = set(re.findall(r"`((?:tables|figures)/[\w-]+\.\w+)`", PAGE.read_text(encoding="utf-8")))
-    assert named == {"tables/scores.csv", "figures/levels.png", "figures/radar.png"}
-    for name in named:
-        kinds = ("csv", "md", "tex") if name.startswith("tables") else ("png", "svg")
-        assert all((report / name).with_suffix(f".{kind}").is_file() for kind in kinds)
-    partners = {(line["name"], line["group"]): line["best"] for line in lines(report / "tables" / "partners.csv")}
-    assert [partners["react", group] for group in ("wiki", "aminer", "all")] == ["gpt-4-1106"] * 3
 
 
 def test_the_numbers_and_the_contradictions_of_the_page_are_in_the_scores() -> None:
@@ -185,40 +168,6 @@ def test_prgbs_overall_scores_follow_from_their_parts_but_one(verdicts: dict[str
     assert exchanged == {"zh Gemma3_12b"}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("zh Qwen2.5 .* combination", ["agrees"] * 5),
-        ("zh Qwen2.5 .* reasoning", ["agrees"] * 5),
-        ("en weak noise", ["differs"]),
-        ("en moderate noise", ["differs"]),
-        ("en hard noise", ["agrees"]),
-        ("zh Gemma3_12b Multi-Level Filter 60.20", ["impossible, but possible for Combination"]),
-    ],
-)
-def test_a_check_of_prgbs_tables_comes_out_as_its_readme_says(
-    verdicts: dict[str, str], pattern: str, expected: list[str]
-) -> None:
-    assert [verdict for name, verdict in verdicts.items() if re.match(pattern, name)] == expected
-
-
-def test_prgbs_noise_study_is_one_grid_in_which_every_llm_is_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    plan = resolve(Grid.load(PRGB / "noise.yaml"))
-    mixtures = {
-        planned.cell.workflow: tuple(planned.planned.questions[0].meta["noise"].values())
-        for planned in plan.cells
-        if planned.cell.task == "prgb/filtering"
-    }
-    wanted = {"": (5, 0, 0), "@moderate=2": (3, 2, 0), "@moderate=4": (1, 4, 0), "@moderate=3": (1, 3, 1)}
-    assert mixtures == {f"direct{variant}": mixture for variant, mixture in wanted.items()}
-    assert {planned.planned.passages for planned in plan.cells} == {"prompt"}
-    cells = [{"workflow": planned.cell.workflow, "llm": planned.cell.llm} for planned in plan.cells]
-    varied = {"workflows": {key: {} for key in mixtures}, "base": "direct"}
-    found = roles({"cells": cells, "vary": varied, "grid": {"workflows": [{"workflow": "direct"}]}})
-    assert (len(found), set(found.values())) == (12, {"baseline"})
-
-
 # DRAGON
 
 COLUMNS = {"Hit Rate": "hit_rate", "Rouge-L": "rouge_l", "SM": "substring_match", "Judge Score": "judge_six"}
@@ -240,12 +189,3 @@ def test_every_score_of_dragons_first_three_tables_comes_back() -> None:
         if key is not None:
             assert scores.pop(key) == pytest.approx(float(line["value"])), line
     assert (scores, len(cells)) == ({}, 146)
-
-
-def test_what_dragons_readme_calls_the_best_is_the_best() -> None:
-    found = recommend(load(RunFolder(DRAGON))).set_index(["component", "metric"])["best"]
-    assert found["embedding", "recall"] == found["embedding", "ndcg"] == "Qwen 3 Embedding 8b"
-    by_judge = found.xs("judge_six", level="metric")
-    assert all("Qwen 2.5 32b Instruct" in best for best in by_judge)
-    assert sum("," in best for best in by_judge) == 2
-    assert all("Gemma 3 12b it" in best for best in found.xs("rouge_l", level="metric"))

@@ -14,8 +14,7 @@ Two bugs of the original are not copied: the reply at the call limit is used, an
 best give-up instead of a random one. The best give-up is the one with a final answer and the most successful calls on
 its path; ties go to the later one, which had seen more attempts.
 
-Every reply is recorded with the depth of its parent node in search order, which is enough to rebuild the tree
-(`r_eval.analysis.tree`).
+Every reply is recorded with the depth of its parent node in search order, which is enough to rebuild the tree.
 """
 
 from __future__ import annotations

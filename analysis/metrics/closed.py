@@ -193,8 +193,10 @@ CUE = re.compile(
     re.IGNORECASE,
 )
 """What an answer must hold to be worth reading."""
+_SUBJECT = r"(?:^|(?<=[,;.!?，。；！？])|(?<=\band\b))(?:(?!\b(?:is|was|are|were|and|or)\b)[^,;.!?，。；！？])*?"
 _DENIED = re.compile(
-    r"(?:\b(?:not(?! only\b)|never|no longer|rather than|instead of|не)\b|\b\w{2,6}n['’]t\b|而?不是|并非|而非)"
+    rf"(?:{_SUBJECT}(?:\b(?:is|was|are|were)(?: not\b(?! only\b)|n['’]t\b)|不是|并非|\bне\b)"
+    r"|\b(?:not(?! only\b)|never|no longer|rather than|instead of|не)\b|\b\w{2,6}n['’]t\b|而?不是|并非|而非)"
     r"[^,.;!?，。；！？]*?(?=[,;!?，。；！？]|\.(?:\s|$)|\bbut\b|\bа\b|而是|$)",
     re.IGNORECASE,
 )

@@ -34,6 +34,8 @@ from r_eval.tasks.placeholders.expressions import BadExpression, Expression, fai
 
 _SHORT, _SENTENCE = 8, 30
 """Tokens of a gold that an answer can state, and of a sentence that states it."""
+_UNIT_SIGN = re.compile("[$€£¥￥%‰]")
+"""Signs that are no token, and without which "$5" and "€5" were the same."""
 _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
 _COPULAS = frozenset({"is", "was", "are", "were", "是", "为", "это", "является"})
@@ -174,7 +176,7 @@ def read(text: str) -> ParsedText:
 def pair_f1(found: ParsedText, gold: ParsedText) -> float:
     """Token F1 of an answer and one gold."""
     if found.tokens == gold.tokens:
-        return 1.0
+        return float(_same_unit(found.text, gold.text))
     if not found.tokens or not gold.tokens:
         return 0.0
     if gold.closed is not None or found.closed is not None:
@@ -198,6 +200,12 @@ def _closed(found: ParsedText, gold: ParsedText) -> float:
     """1 or 0, where at least one side is nothing but a verdict."""
     value, other = (gold.closed, found) if gold.closed is not None else (found.closed, gold)
     return float(value is not None and verdict(other.text, pair_of(value)) == value)
+
+
+def _same_unit(found: str, gold: str) -> bool:
+    """Whether two texts of the same tokens do not differ in the signs of their units."""
+    value = value_of(gold) if _UNIT_SIGN.search(gold) else None
+    return value is None or in_notation_of(value, found) is not None
 
 
 def _can_be_claimed(gold: ParsedText) -> bool:
@@ -234,7 +242,7 @@ def _numbers(found: TokenRow) -> list[str]:
 def _is_equal(prediction: str, gold: str) -> bool:
     found, wanted = read(prediction), read(gold)
     if found.tokens == wanted.tokens or _same_letters(found.tokens, wanted.tokens):
-        return True
+        return _same_unit(prediction, gold)
     value = value_of(gold)
     text = in_notation_of(value, prediction) if value is not None else None
     if text is not None and read(text).tokens == wanted.tokens:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from r_eval import plugins
 from r_eval.errors import UserError
+from r_eval.isolation import describe
 
 _log = logging.getLogger("r_eval")
 
@@ -93,15 +94,20 @@ class Metric:
             ids: Of the episodes, for messages.
 
         Raises:
-            UserError: It cannot run here, or gave a number outside its range; names the episode.
+            UserError: It cannot run here, raised an exception, or gave a number outside its range; names the episode.
         """
         batch = getattr(self.function, "batch", None)
-        if batch is None:
-            found = [self.function(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
-        elif getattr(self.function, "needs_context", False) and context is not None:
-            found = batch(predictions, golds, questions, [context(place) for place in range(len(predictions))])
-        else:
-            found = batch(predictions, golds, questions)
+        try:
+            if batch is None:
+                found = [self.function(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
+            elif getattr(self.function, "needs_context", False) and context is not None:
+                found = batch(predictions, golds, questions, [context(place) for place in range(len(predictions))])
+            else:
+                found = batch(predictions, golds, questions)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(f"metric '{self.name}' failed: {describe(error)}") from error
         where = [f" for episode {id_}" for id_ in ids] if ids is not None else [""] * len(found)
         return [self._checked(score, place) for score, place in zip(found, where, strict=True)]
 
@@ -130,10 +136,10 @@ _BUILT_IN = {
     "bert_score": _BuiltIn("text:BertScore", 1, "extra bert", "FOLDER"),
     "bleu": _BuiltIn("text:bleu", 1, "extra metrics"),
     "bleu_published": _BuiltIn("published:bleu_published", 1, "extra metrics"),
-    "covered_match": _BuiltIn("qa:covered_match", 2),
+    "covered_match": _BuiltIn("qa:covered_match", 3),
     "covered_match_published": _BuiltIn("published:covered_match_published"),
     "embedding_similarity": _BuiltIn("text:EmbeddingSimilarity", 1, "extra dense", "MODEL"),
-    "exact_match": _BuiltIn("qa:exact_match", 2),
+    "exact_match": _BuiltIn("qa:exact_match", 3),
     "judge": _BuiltIn("judge:Judge", 1, "an LLM", "LLM"),
     "judge_six": _BuiltIn("judge:JudgeSix", 1, "an LLM", "LLM"),
     "quest_eval": _BuiltIn("quest_eval:QuestEval", 2, "an LLM", "LLM"),
@@ -144,9 +150,9 @@ _BUILT_IN = {
     "rouge_2": _BuiltIn("text:rouge_2", 2, "", "ru"),
     "rouge_l": _BuiltIn("text:rouge_l", 2, "", "ru"),
     "rouge_l_published": _BuiltIn("published:rouge_l_published", 1, "extra metrics"),
-    "substring_match": _BuiltIn("qa:substring_match", 2),
+    "substring_match": _BuiltIn("qa:substring_match", 3),
     "substring_match_published": _BuiltIn("published:substring_match_published"),
-    "token_f1": _BuiltIn("qa:token_f1", 2),
+    "token_f1": _BuiltIn("qa:token_f1", 3),
     "token_f1_published": _BuiltIn("published:token_f1_published"),
     "word_f1": _BuiltIn("qa:word_f1", 2),
     "word_f1_published": _BuiltIn("published:word_f1_published", 1, "extra metrics"),

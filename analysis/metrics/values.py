@@ -160,6 +160,8 @@ def in_notation_of(value: GoldValue, answer: str) -> str | None:
     if len(answer) > _LONGEST:
         return answer
     text = _folded(answer)
+    if re.fullmatch(_YEAR, value.text):
+        text = _years(text)
     found = _compared_dates(text, value.dates) if value.quantity is None else _compared(text, value.quantity)
     spans = list(found)
     pieces, at = list[str](), 0
@@ -178,6 +180,16 @@ def _folded(text: str) -> str:
         text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
         text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
     return text
+
+
+def _years(text: str) -> str:
+    """A text with the year in place of each date that has one."""
+    pieces, at = list[str](), 0
+    for dates, start, end in _dates(text):
+        if year := next(iter(dates))[0]:
+            pieces += [text[at:start], str(year)]
+            at = end
+    return "".join([*pieces, text[at:]])
 
 
 def _compared_dates(text: str, wanted: frozenset[Date]) -> Iterator[tuple[bool, int, int]]:

@@ -3,7 +3,8 @@
     report/
       index.html          the page; no server, no network
       assets/             style and scripts
-      data/*              the page's data, as scripts that call `JSON.parse`: opened from disk, a page may not fetch
+      data/*              the page's data, as scripts that call `JSON.parse`: opened from disk, a page may not fetch;
+                          files.json lists what the report wrote: the next one removes it, and nothing else
       tables/*            every table for other programs (csv) and for papers (md, tex)
       figures/*           every chart for papers, as png and svg
 

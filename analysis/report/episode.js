@@ -58,17 +58,21 @@ async function showEpisode(params, condition, current) {
 }
 
 function side(episode, data, letter) {
-  const path = new Set(data.path || []);
+  const levels = [...new Set(data.steps.map((step) => step.depth ?? 0))].sort((one, other) => one - other);
+  let level = 0; // of the latest reply: a search goes down and up its tree, and what a reply led to is as deep
   return h("div", { class: "block" }, h("h3", {}, swatch(SYSTEMS[episode.system].colour), named(episode)),
     h("div", { class: "rests" }, h("p", {}, badge(episode.type), ` ${TYPES[episode.type][1]}`, episode.cause
       ? ` · ${CAUSES.get(episode.cause) || spaced(episode.cause)}` : null), cuts(data),
       h("p", {}, plain(verdict(episode, data))), wantedList(data, letter)),
     h("div", { class: "block qa" }, h("h3", {}, "Answer"), data.answer ? block(data.answer, { kind: "answer" })
       : h("p", { class: "none" }, "none")),
-    h("p", { class: "about" }, facts(data).map((fact) => h("span", {}, fact))), data.tree ? searchTree(data, path,
-      letter) : null,
-    h("ol", { class: "steps", "aria-label": "Steps" }, data.steps.map((one, number) => stepNode(data, one, number,
-      path.has(number), letter))));
+    h("p", { class: "about" }, facts(data).map((fact) => h("span", {}, fact))),
+    h("ol", { class: "steps", "aria-label": "Steps" }, data.steps.map((one, number) => {
+      const node = stepNode(data, one, number, letter);
+      if (one.kind === "thought") level = Math.min(12, levels.indexOf(one.depth ?? 0));
+      node.style.setProperty("--depth", String(one.kind === "answer" ? 0 : level));
+      return node;
+    })));
 }
 
 function cuts(data) {
@@ -147,7 +151,7 @@ const ERRORS = {
     unparsed: "no answer could be read",
 };
 
-function stepNode(data, step, number, chosen, letter) {
+function stepNode(data, step, number, letter) {
   const tokens = step.tokens
     && `${count(step.tokens[0])} tokens in (${count(step.tokens[2])} cached), ${count(step.tokens[1])} out`;
   const depth = step.depth !== undefined && `depth ${step.depth}`;
@@ -158,7 +162,7 @@ function stepNode(data, step, number, chosen, letter) {
   const seen = step.holds?.length ? [" ", h("mark", {}, "evidence")] : null;
   return h("li", { id: `step${letter}-${number + 1}`, class: `step ${step.kind}`, tabindex: "-1" },
     h("header", {}, h("h4", { style: null }, h("span", { class: "number" }, String(number + 1)),
-      ` ${KINDS[step.kind] || step.kind}`, error, seen, chosen ? " · led to the answer" : null),
+      ` ${KINDS[step.kind] || step.kind}`, error, seen),
       h("p", {}, notes.filter(Boolean).join(" · "))),
     sent(data, step), step.reasoning ? h("details", { class: "reasoning" },
       h("summary", {}, `Hidden reasoning, ${plural(step.reasoning.length, "character")}`), block(step.reasoning))
@@ -192,20 +196,3 @@ function sent(data, step) {
 const argument = ([name, one]) => `${name}=${JSON.stringify(one)}`;
 const call = (step) =>
   `${step.api || ""}(${Object.entries(step.arguments || {}).map(argument).join(", ")})`;
-
-// The replies of a search, indented by their place in the tree.
-function searchTree({ tree, steps, path }, chosen, letter) {
-  const depth = new Map([[-1, 0]]);
-  const rows = tree.map(([number, parent, after]) => {
-    depth.set(number, Math.min(12, depth.get(parent) + 1));
-    const did = after.map((one) => steps[one]).map((one) => (one.kind === "call"
-      ? `${call(one)} → ${one.error || one.observation || "nothing"}` : one.text || ""));
-    const row = h("li", { class: chosen.has(number) ? "chosen" : null }, stepLink(number, letter),
-      line(did.length ? did.join("; ") : steps[number].text || "nothing", 220));
-    row.style.setProperty("--depth", String(depth.get(number) - 1));
-    return row;
-  });
-  return h("details", { class: "tree", open: true },
-    h("summary", {}, `Search tree, ${plural(tree.length, "reply", "replies")}`), h("p", { class: "note" }, path.length
-    ? "The branch that led to the answer is bold." : "No branch gave the answer."), h("ol", {}, rows));
-}

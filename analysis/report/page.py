@@ -8,6 +8,7 @@ assets/                style, scripts, plotly.min.js (loaded when a chart comes 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from r_eval.analysis import tables
 from r_eval.analysis.causes import CAUSES
@@ -27,7 +30,7 @@ from r_eval.analysis.run_summary import leaders
 from r_eval.analysis.tables import rows_of, visible
 from r_eval.analysis.views import VIEWS
 from r_eval.analysis.warnings import counted, run_warnings
-from r_eval.folder import write_whole
+from r_eval.folder import file_name, write_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -107,7 +110,24 @@ def write_page(page: ReportPage, out: Path, warn: Callable[[str], None] | None =
     template.filters["visible"] = visible
     source = template.from_string((here / "template.html").read_text(encoding="utf-8"))
     write_whole(out / "index.html", source.render(page=page, tabs=tabs, names=TABS, files=files, scripts=SCRIPTS))
+    of_page = [f"{folder}/{name}" for folder, names in page.files.items() for name in names]
+    _remove_earlier(out, [*(f"data/{tab}.js" for tab in tabs), *of_page])
     return out / "index.html"
+
+
+def _remove_earlier(out: Path, written: Sequence[str]) -> None:
+    """Remove what an earlier report listed here and this one did not write; nothing else, and nothing behind a link."""
+    listed = out / "data" / "files.json"
+    try:
+        earlier = TypeAdapter(list[str]).validate_json(listed.read_bytes())
+    except (OSError, ValidationError):
+        earlier = []
+    for name in set(earlier).difference(written):
+        folder, _, own = name.partition("/")
+        is_own = folder in ("data", "tables", "figures") and own == file_name(own) and not (out / folder).is_symlink()
+        if is_own and (out / name).is_file():
+            (out / name).unlink()
+    write_whole(listed, json.dumps(sorted(written)))
 
 
 def _write_plotly(out: Path, warn: Callable[[str], None] | None) -> bool:

@@ -10,17 +10,15 @@ function showResults(params, condition) {
 }
 
 const ranked = (rows) => rows.filter((row) => SYSTEMS[row.system].role !== "reference");
-const best = (rows) => [...rows].sort((one, other) => other.all[0] - one.all[0]
-  || (one.seconds ?? Infinity) - (other.seconds ?? Infinity))[0];
+const byScore = (one, other) => other.all[0] - one.all[0];
 const interval = ([, low, high]) => (low === null ? null : `95 % interval ${percent(low)} to ${percent(high)}`);
 
 function cards(rows, summary, params) {
-  const own = ranked(rows);
-  if (!own.length) return [];
-  const first = best(own);
-  const nodes = [h("div", { class: "card" }, h("h2", {}, "Best system"),
+  const own = ranked(rows).filter((row) => row.rank[0] !== null); // the others lack a task, as in the sentence above
+  const [first] = [...own].sort(byScore);
+  const nodes = first ? [h("div", { class: "card" }, h("h2", {}, "Best system"),
     ...numberOf(first, [interval(first.all), first.seconds === null ? null
-    : `${seconds(first.seconds)} per question`]))];
+    : `${seconds(first.seconds)} per question`]))] : [];
   const key = own.some((row) => row.seconds !== null) ? "seconds" : own.some((row) => row.cost !== null) ? "cost"
     : null;
   if (key && own.length > 1) nodes.push(budget(own, key, params));
@@ -45,7 +43,7 @@ function budget(rows, key, params) {
   const limit = params.limit && Number(params.limit) >= 0 ? Number(params.limit)
     : roundedUp(scoring.length ? scoring[Math.floor((scoring.length - 1) / 2)] : values[0]);
   const fitting = rows.filter((row) => row[key] !== null && row[key] <= limit && row.all[0] > 0);
-  const found = fitting.length ? best(fitting) : null;
+  const [found] = fitting.sort((one, other) => byScore(one, other) || one[key] - other[key]);
   const unit = key === "seconds" ? "s" : "USD";
   const input = h("input", { id: "limit", type: "number", min: "0", step: "any", value: String(limit),
     "aria-label": `Limit in ${unit} per question`, onchange: (event) => change({ limit: event.target.value },

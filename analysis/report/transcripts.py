@@ -23,7 +23,6 @@ from typing import IO, TYPE_CHECKING, Any
 from r_eval.analysis.metrics.literals import gold_values
 from r_eval.analysis.report.scripts import rounded, write_script
 from r_eval.analysis.response_types import TYPES, Observed, evidence_text
-from r_eval.analysis.tree import Branch, tree
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import Episode, Step
 
@@ -138,9 +137,7 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
 
     Keys besides those of the record: `wanted`, the texts that were looked for, each {text, chance, steps}: whether
     containment cannot judge it, and the numbers of the steps that hold it (`holds` of a step has the places in
-    `wanted`); `retrieved`, the share of the relevant documents that were found; `tree`, the replies of a search, each
-    [number, number of the reply that it continues or -1, numbers of what followed]; `path`, the replies that led to
-    the answer.
+    `wanted`); `retrieved`, the share of the relevant documents that were found.
 
     Args:
         record: The score record.
@@ -154,8 +151,7 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
             for place in steps[number]["holds"]:
                 wanted[place]["steps"].append(number)
     retrieval = record.get("retrieval") or {}
-    branches = tree(episode.steps)
-    data = {
+    return {
         "answer": episode.answer,
         "golds": episode.golds,
         "outcome": episode.outcome.model_dump(exclude_defaults=True),
@@ -168,10 +164,6 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
         "wanted": wanted,
         "steps": steps,
     }
-    if branches:
-        data["tree"] = [[one.number, one.parent, one.after] for one in branches]
-        data["path"] = _path(branches, episode)
-    return data
 
 
 def _wanted(episode: Episode) -> list[dict[str, Any]]:
@@ -190,24 +182,3 @@ def _step(step: Step) -> dict[str, Any]:
     if step.tokens is not None:
         data["tokens"] = [step.tokens.prompt, step.tokens.completion, step.tokens.cached]
     return data
-
-
-def _path(branches: Sequence[Branch], episode: Episode) -> list[int]:
-    """The replies from the root to the one that gave the answer; empty where none did.
-
-    A search that finds an answer ends with it. One that takes its best give-up took it from an earlier reply: the last
-    that has the answer's words.
-    """
-    answers = [step for step in episode.steps if step.kind == "answer" and step.error is None]
-    if not answers or not episode.answer:
-        return []
-    parents = {branch.number: branch.parent for branch in branches}
-    leaves = list(branches)
-    if answers[-1].observation == "give_up":
-        words = (episode.answer, json.dumps(episode.answer)[1:-1], json.dumps(episode.answer, ensure_ascii=False)[1:-1])
-        leaves = [branch for branch in leaves if any(word in branch.step.text for word in words)]
-    number, path = (leaves[-1].number if leaves else -1), []
-    while number >= 0:
-        path.append(number)
-        number = parents[number]
-    return path[::-1]

@@ -249,15 +249,11 @@ def write(
 ) -> None:
     """Write the leaderboard of some runs; `write` may be left out.
 
-    The runs may be over several versions of a question set. Result files of other systems (results.json) can be named
-    among them.
+    The runs may be over several versions of a question set.
     """
     from r_eval.analysis.leaderboard_page import write_leaderboard
-    from r_eval.folder import RunFolder
 
-    submissions = [path for path in runs if path.is_file()]
-    folders = [RunFolder(path) for path in runs if not path.is_file()]
-    _print_board(*write_leaderboard(folders, out, season or [], submissions))
+    _print_board(*write_leaderboard([open_run(path) for path in runs], out, season or []))
 
 
 @leaderboard.command(context_settings=SETTINGS)

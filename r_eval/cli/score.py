@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from r_eval.analysis.metrics import summaries
 from r_eval.analysis.response_types import THRESHOLDS
 from r_eval.analysis.scoring import DEFAULT_METRIC, score_run
 from r_eval.cli.options import Json, RunPath, open_run, print_json, print_lines, results_console
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def score(
@@ -31,21 +34,33 @@ def score(
     No LLM is called except by metrics that are one, such as judge@LLM.
     """
     folder = open_run(run)
-    scores = score_run(folder, metric or [], taxonomy, match_threshold)
+    score_run(folder, metric or [], taxonomy, match_threshold)
     own = [task.get("metric") or DEFAULT_METRIC for task in folder.manifest()["tasks"]]
     notes = summaries(dict.fromkeys([*own, *(metric or [])]))
-    if json:
-        keys = ("taxonomy", "threshold", "episodes", "scored", "mean", "undecided", "unparsed", "types")
-        print_json({"run": str(run), **{key: getattr(scores, key) for key in keys}, "notes": notes})
-        return
     from r_eval.analysis.results import load
     from r_eval.analysis.scores import further
     from r_eval.analysis.summary import summary_tables
     from r_eval.analysis.tables import text
 
     results, console = load(folder), results_console()
+    if json:
+        print_json({"run": str(run), "taxonomy": taxonomy, **_counts(results.episodes), "notes": notes})
+        return
     for table in summary_tables(results):
         console.print(table)
     if metric:
         console.print(text(further(results), "Further metrics"))
     print_lines(notes)
+
+
+def _counts(episodes: pandas.DataFrame) -> dict[str, Any]:
+    """How many episodes there are with and without a score, their mean (not over tasks), and their types."""
+    scores = episodes["score"].dropna()
+    return {
+        "threshold": None if episodes.empty else float(episodes["threshold"].iloc[0]),
+        "episodes": len(episodes),
+        "scored": len(scores),
+        "mean": float(scores.mean()) if len(scores) else None,
+        **{name: int(episodes[name].sum()) for name in ("undecided", "unparsed")},
+        "types": episodes["response_type"].astype(str).value_counts().to_dict(),
+    }

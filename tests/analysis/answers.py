@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,11 +50,8 @@ def write_answers(
                     fields = {**_fields(cell, number, epoch, letter), **changes(cell, number)}
                     writer.append(episode(**fields).model_dump_json(by_alias=True))
         writer.close()
-    write_manifest(run.path, list(cells), max(len(letters.replace("\n", "")) for letters in cells.values()), conditions)
-    record = json.loads(run.run_file.read_text(encoding="utf-8"))
-    for entry, letters in zip(record["cells"], cells.values(), strict=True):
-        entry["episodes"] = len(letters.replace("\n", ""))
-    run.run_file.write_text(json.dumps(record | manifest), encoding="utf-8")
+    counts = {cell: len(letters.replace("\n", "")) for cell, letters in cells.items()}
+    write_manifest(run.path, list(cells), counts, **manifest)
     for task, lines in (questions or {}).items():
         path = run.questions_file(task)
         path.parent.mkdir(exist_ok=True)

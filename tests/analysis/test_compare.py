@@ -82,7 +82,7 @@ def test_a_reworded_question_is_no_common_question(tmp_path: Path, make_run: Cal
     for run, text in ((one, "Wo liegt Köln?"), (two, "Where is Cologne?")):
         file = run.questions_file("wiki/hotpotqa")
         file.parent.mkdir(parents=True, exist_ok=True)
-        line = '{{"id": "q1", "question": "{}", "answers": ["x"], "level": "KA"}}\n'
+        line = '{{"id": "wiki-hotpotqa-1", "question": "{}", "answers": ["x"], "level": "KA"}}\n'
         file.write_text(line.format(text), encoding="utf-8")
     assert comparable(load(one))[1] == 0
     found = pairs(load(one, two))

@@ -63,13 +63,6 @@ def chosen(results: Results, **limits: float) -> tuple[list[str], dict[str, str]
 # What a system takes
 
 
-def test_an_unknown_price_is_not_0_and_on_no_front(make: Make) -> None:
-    results = make({"react": "rr", "pal": "rw"}, cost={"react": [0.5, None]})
-    assert pandas.isna(one(results)["cost_mean"])
-    assert pandas.isna(one(results)["front_cost"])
-    assert one(results, "pal")["front_cost"] is True
-
-
 # Replayed replies
 
 

@@ -89,28 +89,6 @@ def test_a_missing_episode_never_speaks_for_stopping() -> None:
     assert rule.decide(low, high, [60], looks) == []
 
 
-def test_every_task_has_the_same_weight_however_many_questions_it_has() -> None:
-    small, large = 10, 200
-    scores = np.zeros((2, 2, large))
-    scores[0, 0, :small] = 1.0  # better on the ten questions of one task
-    scores[1, 1, :60] = 1.0  # better on 60 of 200 of the other: less as a mean over tasks, more as a count
-    stops = decided(np.stack([scores[0], np.random.default_rng(1).permuted(scores[1], axis=1)]), [small, large])
-    assert [(stop.system, stop.behind) for stop in stops] == [(1, 0), (0, None)]
-    assert stops[0].after < small + large
-
-
-@pytest.mark.parametrize("keep", [1, 2, 3])
-@pytest.mark.parametrize("margin", [0.0, 0.2])
-def test_as_many_as_are_to_be_found_go_on_to_the_end(keep: int, margin: float) -> None:
-    scores = np.repeat([[[0.2]], [[0.9]], [[0.7]], [[0.8]], [[0.1]]], 100, axis=2)
-    stops = decided(scores, keep=keep, margin=margin)
-    best = [stop.system for stop in stops if stop.behind is None]
-    assert len(best) == keep
-    assert all(scores[one, 0, 0] >= np.sort(scores[:, 0, 0])[-keep] - margin for one in best)
-    assert margin or set(best) == set([1, 3, 2][:keep])
-    assert all(stop.lead >= -margin for stop in stops)
-
-
 def test_margins_do_not_add_up_along_a_chain() -> None:
     for seed in range(20):
         chance = np.random.default_rng(seed)

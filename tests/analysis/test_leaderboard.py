@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,12 @@ from packaging.version import Version
 
 from r_eval.analysis.leaderboard import board_rows, by_type, standings
 from r_eval.analysis.leaderboard_page import approve, read_board, write_leaderboard
-from r_eval.analysis.question_sets import Seasons
 from r_eval.analysis.results import IDENTITY
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Outcome, Question, Step
 from r_eval.tasks.questions import write_questions
-from r_eval.tasks.seasons import Season, keep_season, season_path, write_season
+from r_eval.tasks.seasons import Season, season_path, write_season
 from tests.analysis.answers import KS, write_answers
 from tests.commands import typed_here
 
@@ -82,8 +81,8 @@ def over(
     return run
 
 
-def one(*runs: RunFolder, seasons: Seasons | None = None, last: int = 0) -> dict[str, Any]:
-    (found,) = standings(board_rows(runs, seasons or Seasons()), last).to_dict("records")
+def one(*runs: RunFolder, seasons: Sequence[Path] = (), last: int = 0) -> dict[str, Any]:
+    (found,) = standings(board_rows(runs, seasons), last).to_dict("records")
     return {str(name): value for name, value in found.items()}
 
 
@@ -110,22 +109,15 @@ def test_generation_is_the_tasks_metric_and_retrieval_what_was_found(tmp_path: P
 def test_questions_without_a_score_are_0_and_missing(
     season: Write, tmp_path: Path, letters: str, number: int, expected: tuple[float, float, int, int]
 ) -> None:
-    seasons = Seasons([season("1.0.0", number)])
+    seasons = [season("1.0.0", number)]
     found = one(over(tmp_path / "run", "1.0.0", {"rag": letters}), seasons=seasons)
     assert tuple(found[name] for name in ("generation_score", "retrieval_score", "missing", "questions")) == expected
-
-
-def test_the_runs_own_season_file_says_how_many_questions_there_are(season: Write, tmp_path: Path) -> None:
-    run = over(tmp_path / "run", "1.0.0", {"rag": "rr"})
-    keep_season(season("1.0.0", 8), run.questions_file(KS))
-    found = one(run)
-    assert [found[name] for name in ("versions", "generation_score", "missing", "questions")] == ["1.0.0", 0.25, 6, 8]
 
 
 def test_a_question_that_a_condition_drops_counts_for_no_system(season: Write, tmp_path: Path) -> None:
     runs = [over(tmp_path / "a", "1.0.0", {"rag": "rrww"})]
     runs.append(over(tmp_path / "b", "1.0.0", {"rag": "rx", "pal": "rw"}, ("noisy",)))
-    found = standings(board_rows(runs, Seasons([season("1.0.0")])))
+    found = standings(board_rows(runs, [season("1.0.0")]))
     rows = found[["condition", "system", "generation_score", "missing", "questions"]].to_numpy().tolist()
     assert rows == [["clean", "rag+m", 0.5, 0, 4], ["noisy", "rag+m", 0.5, 1, 2], ["noisy", "pal+m", 0.5, 0, 2]]
 
@@ -164,13 +156,12 @@ def test_over_several_versions_each_has_the_same_weight() -> None:
     found = standings(BOARD).set_index("workflow").loc["rag"]
     scores = [found[f"{name}_score"] for name in ("generation", "retrieval", "total")]
     assert scores == pytest.approx([0.4, 0.6, 1.0])
-    assert (found["versions"], found["questions"], found["current"]) == ("1.9.0, 1.10.0", 2, True)
+    assert (found["versions"], found["questions"]) == ("1.9.0, 1.10.0", 2)
     assert by_type(BOARD).set_index("workflow").loc["rag", "generation_score"] == pytest.approx(0.4)
 
 
-def test_the_last_version_is_the_highest_by_number_and_only_systems_on_it_are_current() -> None:
+def test_the_last_version_is_the_highest_by_number() -> None:
     assert set(standings(BOARD, 1)["workflow"]) == {"rag", "react", "oracle"}
-    assert dict(zip(standings(BOARD)["workflow"], standings(BOARD)["current"], strict=True))["old"] is False
 
 
 def test_ranks_go_by_the_total_and_references_have_none() -> None:
@@ -185,9 +176,8 @@ def test_ranks_go_by_the_total_and_references_have_none() -> None:
 
 def test_a_run_without_a_season_is_of_no_version(tmp_path: Path) -> None:
     run = over(tmp_path / "run", "1.10.0", {"rag": "rr"})
-    assert Seasons().of(run, KS).version == Version("1.10.0")
+    assert one(run)["versions"] == "1.10.0"
     season_path(run.questions_file(KS)).unlink()
-    assert Seasons().of(run, KS).version is None
     assert one(run)["versions"] == "no season"
 
 
@@ -195,14 +185,14 @@ def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:
     path = season("1.0.0")
     season_path(path).unlink()
     with pytest.raises(UserError, match=r"1\.0\.0\.jsonl has no season next to it"):
-        Seasons([path])
+        board_rows([], [path])
 
 
 # Answers from elsewhere
 
 
 def beside(run: RunFolder, season: Path, results: Path) -> pandas.DataFrame:
-    return standings(board_rows([run], Seasons([season]), [results])).set_index("system")
+    return standings(board_rows([run], [season], {results: "Ada"})).set_index("system")
 
 
 def test_answers_are_scored_as_runs_are(season: Write, tmp_path: Path) -> None:
@@ -214,9 +204,9 @@ def test_answers_are_scored_as_runs_are(season: Write, tmp_path: Path) -> None:
 
 def test_answers_of_no_season_or_of_two_are_refused(season: Write, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"theirs\.json: no known season has a question of these ids.*--season"):
-        board_rows([], Seasons([season("1.1.0")]), [answered(tmp_path, {"elsewhere": RIGHT})])
+        board_rows([], [season("1.1.0")], {answered(tmp_path, {"elsewhere": RIGHT}): ""})
     with pytest.raises(UserError, match=r"the versions 1\.0\.0 and 1\.1\.0"):
-        board_rows([], Seasons([season("1.0.0"), season("1.1.0")]), [answered(tmp_path, {"q0": RIGHT})])
+        board_rows([], [season("1.0.0"), season("1.1.0")], {answered(tmp_path, {"q0": RIGHT}): ""})
 
 
 # The folder
@@ -248,7 +238,7 @@ def test_the_folder_holds_a_page_and_a_table_with_a_row_per_version_and_system(b
     assert {line["system"] for line in table(board, "standings_newest")} == {"rag+m", "direct+m"}
 
 
-def test_submitted_answers_stand_on_the_board_once_approved(board: Path, tmp_path: Path) -> None:
+def test_submitted_answers_stand_on_the_board_once_approved(board: Path, season: Write, tmp_path: Path) -> None:
     file = answered(tmp_path, {f"q{number}": RIGHT for number in range(4)} | {"q3": WRONG}, "north wind")
     done = typed_here(["data", "leaderboard", "add", str(board), str(file), "--approved-by", "Ada Лавлейс"], tmp_path)
     assert done.returncode == 2, "the ids are those of both versions"
@@ -256,7 +246,7 @@ def test_submitted_answers_stand_on_the_board_once_approved(board: Path, tmp_pat
     assert not (board / "submissions" / "north_wind.json").exists()
     later = over(tmp_path / "later", "1.11.0", {"rag": "rrrr"})
     only_new = tmp_path / "new-board"
-    write_leaderboard([later], only_new, [_season(tmp_path, "1.11.0")])
+    write_leaderboard([later], only_new, [season("1.11.0")])
     approve(only_new, file, "Ada Лавлейс")
     line = next(line for line in table(only_new) if line["system"] == "north_wind")
     assert (line["approved_by"], float(line["generation_score"])) == ("Ada Лавлейс", 0.75)
@@ -266,18 +256,10 @@ def test_submitted_answers_stand_on_the_board_once_approved(board: Path, tmp_pat
         approve(only_new, file, "Ada")
 
 
-def _season(folder: Path, version: str) -> Path:
-    path = folder / f"{version}.jsonl"
-    write_questions(path, asked(version, 4))
-    write_season(path, Season(version=version, environment="news", environment_version="1", seed=0, count=4))
-    return path
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is no leaderboard"),
-        ("{", r"board\.json: "),
         ('{"runs": "x"}', r"board\.json: runs: "),
         ('{"approved": {"../../x.json": "Ada"}}', "is not the name of a file in submissions/"),
     ],

@@ -60,4 +60,4 @@ def test_a_lead_has_the_p_and_the_interval_of_the_pair(results: Results) -> None
     assert (row["questions"], row["p_adjusted"]) == (pair["questions"], pair["p_adjusted"])
     assert row["difference"] == pytest.approx(sign * pair["difference"])
     assert row["difference_low"] < row["difference"] < row["difference_high"]
-    assert row["significant"]
+    assert row["significant"] == (row["difference_low"] > 0)

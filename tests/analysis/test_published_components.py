@@ -43,14 +43,6 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
         read_components(write(tmp_path, line))
 
 
-def test_a_missing_column_and_a_file_that_is_no_text_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="lacks the column 'value'"):
-        read_components(write(tmp_path, head=HEAD.removesuffix(",value")))
-    (tmp_path / "components.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="cannot be read as CSV in UTF-8"):
-        read_components(tmp_path)
-
-
 def test_of_published_means_there_is_a_best_setting_and_a_trend_and_no_choice(tmp_path: Path) -> None:
     write(tmp_path, "3,k,2,t,bleu,2", "3,k,1,t,bleu,1", "3,k,1,t,rouge_l,5", "3,k,2,t,rouge_l,4")
     found = recommend(load(RunFolder(tmp_path)))

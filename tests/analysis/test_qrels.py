@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.qrels import METRICS, RETRIEVAL, by_ids, documents
+from r_eval.analysis.qrels import by_ids, documents
 from r_eval.analysis.scoring import score_episode, score_run
 from r_eval.errors import UserError
 from r_eval.folder import Cell
@@ -28,21 +28,9 @@ def measured(found: list[list[str]], relevant: set[str]) -> dict[str, Any]:
     return made
 
 
-def whole(found: list[list[str]], relevant: set[str]) -> dict[str, Any]:
-    made = measured(found, relevant)
-    return {name: made[name] for name in METRICS}
-
-
 def test_chunks_of_a_document_are_found_once_at_the_first_rank() -> None:
     assert documents([search("b#3", "a#1", "b#1"), search("a#2", "c#1")]) == ["b", "a", "c"]
     assert documents([search("a#1", error="bad_arguments"), Step(kind="observation", text="b#1")]) == []
-
-
-def test_the_metrics_of_the_whole_list_are_taken_at_the_number_of_documents_found() -> None:
-    ideal = 1 + 1 / 1.584962500721156 + 1 / 2
-    gain = 1 / 1.584962500721156 + 1 / 2.321928094887362
-    expected = {"recall": 2 / 3, "hit_rate": 1.0, "precision": 2 / 4, "mrr": 1 / 2, "ndcg": gain / ideal}
-    assert whole([["x#1", "a#1"], ["a#2", "y#1", "b#1"]], {"a", "b", "c"}) == pytest.approx(expected)
 
 
 def test_at_a_fixed_k_looking_up_more_documents_is_no_gain() -> None:
@@ -52,13 +40,6 @@ def test_at_a_fixed_k_looking_up_more_documents_is_no_gain() -> None:
     assert (short["recall"], long["recall"]) == (1 / 3, 1.0)
     assert short["recall@5"] == long["recall@5"] == 1 / 3
     assert (short["recall@10"], long["recall@10"], long["precision@10"]) == (1 / 3, 1.0, 0.3)
-
-
-@pytest.mark.parametrize("taxonomy", ["strict", "published"])
-def test_named_evidence_has_recall_and_hit_rate_and_no_ranks(taxonomy: str) -> None:
-    made = episode(evidence=["1963", "Lamu"], steps=[call("Independent since 1963.")])
-    expected = {**dict.fromkeys(RETRIEVAL), "recall": 0.5, "hit_rate": 1.0}
-    assert score_episode(made, taxonomy=taxonomy, relevant={})["retrieval"] == expected
 
 
 def test_ids_come_before_texts_where_the_calls_name_any() -> None:

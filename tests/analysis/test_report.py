@@ -61,6 +61,28 @@ def test_the_same_run_gives_the_same_bytes(run: RunFolder, report: Path, tmp_pat
         assert (again / path.relative_to(report)).read_bytes() == path.read_bytes(), path
 
 
+def test_what_an_earlier_report_wrote_is_removed_and_nothing_else(run: RunFolder, tmp_path: Path) -> None:
+    results = load(run)
+    write_report(results, tmp_path / "report", figures=False)
+    report = tmp_path / "report"
+    outside = tmp_path / "outside.csv"
+    for path in (outside, report / "tables" / "old.csv", report / "tables" / "mine.csv", report / "data" / "old.js"):
+        path.write_text("", encoding="utf-8")
+    listed = report / "data" / "files.json"
+    names = [
+        *json.loads(listed.read_bytes()),
+        "tables/old.csv",
+        "data/old.js",
+        "../outside.csv",
+        "tables/../../outside.csv",
+    ]
+    listed.write_text(json.dumps(names), encoding="utf-8")
+    write_report(results, report, figures=False)
+    assert [path.name for path in report.rglob("old.*")] == []
+    assert outside.exists()
+    assert (report / "tables" / "mine.csv").exists()
+
+
 def test_a_link_in_the_runs_folder_is_not_followed(run: RunFolder, tmp_path: Path) -> None:
     shutil.copytree(run.path, tmp_path / "run", ignore=shutil.ignore_patterns("report"))
     (tmp_path / "run" / "report").symlink_to(tmp_path)

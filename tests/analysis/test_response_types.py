@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.analysis.causes import CAUSES, why
-from r_eval.analysis.metrics.normalise import tokens
-from r_eval.analysis.response_types import LIMITS, TYPES, Observed, classify, documents_shown, type_of
+from r_eval.analysis.response_types import LIMITS, TYPES, classify, documents_shown, type_of
 from r_eval.errors import UserError
 from r_eval.records import Document, Episode, Outcome, SentMessage, Step
 
@@ -54,31 +53,6 @@ def test_containment_is_of_whole_tokens_where_it_can_judge(
 ) -> None:
     found = classify(make_episode(golds=[gold], steps=[make_call(observation)]), 1.0)
     assert (found.supported, found.undecided) == (supported is True, supported is None)
-
-
-@pytest.mark.parametrize(
-    ("observation", "error", "supported"),
-    [
-        *[
-            ("Try Nairobi", error, False)
-            for error in ("unknown_api", "bad_arguments", "environment", "repeated", "limit")
-        ],
-        ("No page is called nairobi.", "not_found", False),
-        ("No page is called Nairobbi. Similar: Nairobi City.", "not_found", False),
-        ("No page is called that. Similar: Nairobi.", None, True),
-    ],
-)
-def test_refusals_and_echoes_are_no_evidence(
-    make_episode: Make, make_call: MakeCall, observation: str, error: str | None, supported: bool
-) -> None:
-    made = make_episode(steps=[make_call(observation, error, entity="Nairobi")])
-    assert classify(made, 1.0).supported == supported
-
-
-@pytest.mark.parametrize("kind", ["thought", "observation", "answer"])
-def test_what_the_model_or_the_workflow_wrote_is_no_evidence(make_episode: Make, kind: str) -> None:
-    made = make_episode(steps=[Step(kind=kind, text="Nairobi", observation="Nairobi")])  # type: ignore[arg-type]
-    assert not classify(made, 1.0).supported
 
 
 @pytest.mark.parametrize(("sent", "expected"), [("Documents: Ада — Nairobi is the capital.", "EM"), ("Ада?", "AM")])
@@ -127,20 +101,6 @@ def test_under_paper_the_evidence_is_useful_where_it_holds_the_response(
     assert classify(made, score, "paper").type == expected
 
 
-@pytest.mark.parametrize(
-    ("outcome", "cause", "expected"),
-    [
-        *[(outcome, "", "TE" if outcome == "exhausted" else "RE") for outcome in OUTCOMES],
-        *[("tool_misuse", cause, "TE") for cause in sorted(LIMITS)],
-    ],
-)
-def test_published_has_TE_for_halted_and_RE_for_all_else(
-    make_episode: Make, outcome: str, cause: str, expected: str
-) -> None:
-    made = make_episode(outcome=Outcome(kind=outcome, cause=cause), steps=[])  # type: ignore[arg-type]
-    assert classify(made, 0.0, "published").type == expected
-
-
 VALUES = st.sampled_from(
     ["Nairobi", "Lake Turkana", "yes", "7", "120", "", "the", "SportsTeam", "C++", "-5", "東京", "3,5"]
 )
@@ -183,11 +143,3 @@ def test_any_episode_has_one_type_and_a_cause_if_it_failed(
     assert classify(made, low, taxonomy).matched <= classify(made, high, taxonomy).matched
     more = made.model_copy(update={"steps": [*made.steps, Step(kind="call", observation="Nairobi 120")]})
     assert response.supported <= classify(more, score, taxonomy).supported or taxonomy == "published"
-
-
-@given(WRITTEN, WRITTEN)
-def test_cutting_observations_late_finds_what_cutting_them_at_once_finds(text: str, wanted: str) -> None:
-    rows = [f" {' '.join(tokens(text, camel))} " for camel in (False, True)]
-    readings = [reading for camel in (False, True) if (reading := tokens(wanted, camel))]
-    expected = any(f" {' '.join(reading)} " in row for reading in readings for row in rows)
-    assert Observed([text]).holds(wanted) == expected

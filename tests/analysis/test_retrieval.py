@@ -83,12 +83,6 @@ def rows_of(results: Results, workflow: str) -> dict[str, dict[str, Any]]:
     return {row["type"]: row for row in found[found["workflow"] == workflow].to_dict("records")}  # type: ignore[misc]
 
 
-def test_types_have_their_own_rows_and_one_over_all(tmp_path: Path) -> None:
-    found = rows_of(typed(tmp_path, "rwror"), "rag")
-    assert list(found) == ["simple", "comparison", "all types"]
-    assert (found["all types"]["questions"], found["all types"]["incomplete"]) == (3, 0)
-
-
 def test_generation_is_the_score_and_retrieval_the_mean_of_hit_recall_and_ndcg(tmp_path: Path) -> None:
     found = rows_of(typed(tmp_path, "rwror"), "rag")
     simple, comparison = found["simple"], found["comparison"]

@@ -13,7 +13,6 @@ from r_eval.analysis.results import load
 from r_eval.analysis.run_summary import summary_lines
 from r_eval.folder import RunFolder
 from tests.analysis.answers import write_answers
-from tests.analysis.sweeping import write_sweep
 
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
 Make = Callable[..., RunFolder]
@@ -140,18 +139,3 @@ def test_an_unknown_price_is_never_0(make: Make, entries: dict[str, Any], text: 
 
 
 # Advice, and what scores do not say
-
-
-@pytest.mark.parametrize(
-    ("shares", "facts"),
-    [
-        ({"rag@chunk_size=64": 9, "rag@chunk_size=256": 5}, ["chunk_size 64", "128", "50.0 points"]),
-        ({}, ["chunk_size, retriever, top_k", "no value"]),
-    ],
-)
-def test_a_sweep_ends_with_its_strongest_recommendation(
-    tmp_path: Path, shares: dict[str, int], facts: list[str]
-) -> None:
-    run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < shares.get(cell.workflow, 4))
-    text = line(run, "Advice")
-    assert [fact for fact in facts if fact not in text] == []

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.submissions import SubmittedAnswer, package, read_results
+from r_eval.analysis.submissions import SubmittedAnswer, read_results
 from r_eval.errors import UserError
-from r_eval.records import Step
-from tests.analysis.answers import write_answers
 
 
 def read(tmp_path: Path, text: str) -> dict[str, SubmittedAnswer]:
@@ -43,12 +40,3 @@ def test_a_file_of_another_form_is_an_error_that_names_the_place(tmp_path: Path,
 
 
 # Made of a run
-
-
-def test_a_run_is_packaged_as_it_is_read(tmp_path: Path) -> None:
-    found = Step(kind="call", api="retrieve", observation="A text.", found=["b#2", "b#1", "a#1"])
-    run = write_answers(tmp_path / "run", {"rag": "rwx\nrrr"}, changes=lambda cell, number: {"steps": [found]})
-    answers = package(run)
-    assert list(answers) == ["q0", "q1", "q2"]
-    read_back = read(tmp_path, json.dumps(answers))["q1"]
-    assert (read_back.text, read_back.found) == ("Mombasa", ["b", "a"])

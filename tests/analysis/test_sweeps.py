@@ -54,18 +54,9 @@ def test_each_setting_that_differs_from_the_base_is_a_component_and_so_are_the_l
     assert list(dict.fromkeys(components(one)["component"])) == ["chunk_size", "retriever", "top_k", "llm"]
 
 
-def test_further_metrics_and_what_an_episode_takes_stand_beside_the_tasks_own(one: Results) -> None:
-    assert means(one, "chunk_size", "rouge_l").keys() == {"64", "128", "256"}
-    assert set(means(one, "chunk_size", "prompt_tokens").values()) == {1000.0}
-    units = components(one).drop_duplicates("metric").set_index("metric")["unit"]
-    assert units[["token_f1", "length", "prompt_tokens", "seconds"]].to_list() == [
-        *("share", "characters", "tokens", "seconds"),
-    ]
-
-
 def test_crossed_settings_are_compared_while_the_others_are_the_bases(tmp_path: Path) -> None:
     marks = {"rag": 1, "rag@chunk_size=64": 2, "rag@retriever=dense": 3, "rag@chunk_size=64,retriever=dense": 4}
-    run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < marks[cell.workflow], CROSS, "cross")
+    run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < marks[cell.workflow], CROSS)
     found = load(run)
     assert means(found, "chunk_size") == {"64": pytest.approx(0.2), "128": pytest.approx(0.1)}
     assert means(found, "retriever") == {"bm25": pytest.approx(0.1), "dense": pytest.approx(0.3)}

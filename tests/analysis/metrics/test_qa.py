@@ -21,28 +21,6 @@ SAME = [
     *[("KDD", "{'info': {'name': 'KDD'}, 'issue': ''}"), ("June 8th, 1916", "8 June 1916"), ("5 kilometers", "5 km")],
     *[("forty-two", "42"), ("3.1416", "3.14"), ("twelve", "12"), ("九天", "9天"), ("12万", "120000")],
 ]
-F1 = [
-    *[
-        ("", "x", 0),
-        ("x", "", 0),
-        ("1.5", "15", 0),
-        ("v1.5", "v15", 0),
-        ("-5", "5", 0),
-        ("C++", "C", 0),
-        ("1 5", "15", 0),
-    ],
-    *[("+", "-", 0), ("the", "a", 0), ("Los Angeles", "Los Angeles;California", 0.8), ("北京市", "北京", 0.8)],
-    *[("9 June 1916", "8 June 1916", 0), ("15 km", "12 km", 0), ("5 kg", "5 km", 0), ("42 million", "42", 0)],
-    *[("June 1916", "8 June 1916", 0.8), ("Apollo 13", "Apollo 11", 0), ("Apollo", "Apollo 11", 2 / 3)],
-    *[("Paris or London", "Paris", 0), ("London, not Paris", "Paris", 0), ("not Paris", "Paris", 0)],
-    *[
-        ("It is not only Paris", "Paris", 1 / 3),
-        ("Trick or Treat", "Trick or Treat", 1),
-        ("Not Fade Away", "Not Fade Away", 1),
-    ],
-    *[("The capital of Kenya is Nairobi.", "Nairobi", 1), ("Nairobi was the capital", "Nairobi", 1)],
-    *[("the capital of Kenya, Nairobi", "Nairobi", 0.4), ("yes", "true", 0), ("they were", "yes", 0)],
-]
 
 
 @pytest.mark.parametrize(("prediction", "gold"), SAME)
@@ -50,19 +28,10 @@ def test_the_same_answer_in_another_notation_matches(prediction: str, gold: str)
     assert (token_f1(prediction, [gold]), exact_match(prediction, [gold])) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize(("prediction", "gold", "score"), F1)
-def test_token_f1(prediction: str, gold: str, score: float) -> None:
-    assert token_f1(prediction, [gold]) == pytest.approx(score)
-
-
 def test_the_best_gold_counts_and_each_alternative_needs_one() -> None:
     assert token_f1("UK", ["United Kingdom", "UK"]) == 1.0
     assert token_f1("NYC or New York", ["New York", "NYC"]) == 1.0
     assert token_f1("NYC or Boston", ["New York", "NYC"]) == 0.0
-
-
-def test_exact_match_wants_every_value_and_no_explanation() -> None:
-    assert exact_match("California", ["Los Angeles;California"]) == exact_match("yes, they were", ["yes"]) == 0.0
 
 
 words = st.text(st.sampled_from("abcdefgé北京かÀßЖي"), min_size=1, max_size=6)

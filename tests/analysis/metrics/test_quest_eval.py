@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import get, names, summaries
+from r_eval.analysis.metrics import get, summaries
 from r_eval.analysis.metrics.quest_eval import (
     UNANSWERABLE,
     Pair,
@@ -23,7 +22,6 @@ from r_eval.analysis.metrics.quest_eval import (
     read_questions,
     score,
 )
-from r_eval.errors import UserError
 from tests.chat_server import bad, good
 from tests.serving import serving
 
@@ -151,21 +149,6 @@ def test_a_reply_that_cannot_be_read_or_lacks_an_answer_is_asked_for_once_more(
     assert scores(llm, answer, KENYA)[4] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("reply", "combined", "counted"),
-    [
-        ('{"questions": ["Where?", "When?"], "q2": "1899"}', 1.0, "1 of 1 answers scored$"),
-        ("No.", math.nan, "0 of 1 answers scored.*1 not scored: no question to answer could be read"),
-        ('{"questions": ["Where?"], "q1": null}', math.nan, "1 not scored: no question to answer could be read"),
-    ],
-)
-def test_what_counts_nowhere_is_counted(table: Table, llm: str, reply: str, combined: float, counted: str) -> None:
-    table.reply = lambda prompt: reply  # type: ignore[method-assign]
-    assert get(f"quest_eval@{llm}").scores(["1899"], [[KENYA]]) == [pytest.approx(combined, nan_ok=True)]
-    assert re.search(counted, line(llm))
-    assert summaries([f"quest_eval@{llm}"]) == []
-
-
 def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table, llm: str) -> None:
     table.failing = {"Mombasa"}
     found = get(f"quest_eval@{llm}").scores(["Mombasa", "Nairobi", "Nairobi"], [[KENYA], [KENYA], []])
@@ -174,14 +157,6 @@ def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table,
     assert "1 of 3 answers scored" in said
     assert "1 not scored: there is no reference" in said
     assert re.search("1 not scored: the LLM .* failed: .*broken", said)
-
-
-@pytest.mark.parametrize("name", sorted(name for name in names() if name.startswith("quest_eval")))
-def test_without_an_llm_it_says_what_it_needs(name: str) -> None:
-    with pytest.raises(UserError, match=f"{name}@LLM"):
-        get(name)("a", ["b"])
-    with pytest.raises(UserError, match="#all"):
-        get(f"{name}@openai/gpt-4o#some")
 
 
 @pytest.mark.parametrize(
@@ -234,13 +209,6 @@ def test_what_is_missing_or_empty_is_no_answer(reply: str, found: list[str | Non
     assert read_answers(reply, TWO) == found
 
 
-scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text())
-data = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["q1", "id", "answer", "questions"]), inner),
-)
-
-
 NOTHING = [
     *("<Unanswerable>", "<unanswerable>.", " Unanswerable ", "", "N/A", "Not mentioned."),
     *("not mentioned in the text", "The text does not say.", "It cannot be determined from the given text."),
@@ -261,7 +229,6 @@ def test_only_a_whole_answer_says_that_there_is_none() -> None:
 
 FIGURE_6 = [Pair("red fox", "red wolf"), Pair("Nairobi", "Nairobi"), Pair("1912", UNANSWERABLE)]
 """F1 of 0.5 and of 1, and one question that the generated text does not answer."""
-pairs = st.lists(st.builds(Pair, *[st.sampled_from(["Kenya", "in Kenya", "1912", UNANSWERABLE, None])] * 2), max_size=8)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,9 @@ def percent(prediction, golds):
 def text(prediction, golds):
     return "high"
 
+def broken(prediction, golds):
+    return 1 / len(golds)
+
 class Many:
     version = 7
     def __call__(self, prediction, golds):
@@ -85,6 +88,11 @@ def test_a_value_that_is_no_number_from_0_to_1_is_refused_by_metric_and_episode(
     with pytest.raises(UserError, match=f"{function}' returned .*expected") as caught:
         get(f"{own}:{function}").scores(["a"], [["b"]], ids=["e7"])
     assert message in str(caught.value)
+
+
+def test_an_exception_in_someones_metric_names_the_metric_and_the_line(own: Path) -> None:
+    with pytest.raises(UserError, match=r"own.py:broken' failed: ZeroDivisionError: .*own\.py:13"):
+        get(f"{own}:broken").scores(["a"], [[]])
 
 
 @pytest.mark.parametrize("name", ["judge@openai/any", "bert_score@./x", "quest_eval@e.yaml#all", "./mine.py:f", "a:b"])

@@ -20,6 +20,7 @@ Make = Callable[[Cell, dict[str, Any], Question, random.Random], Episode]
 
 WORKFLOWS = {"react": (0.55, 9.0), "pal": (0.62, 3.2), "dfsdt": (0.45, 41.0), "fc": (0.66, 6.5)}
 """Skill and mean seconds."""
+BASELINE = (0.25, 0.6)
 LLMS = {
     "gguf/smollm2-135m": 0.4,
     "gguf/qwen2.5-1.5b-instruct": 0.62,
@@ -106,34 +107,28 @@ def write_run(
         for one in asked[cell.task]:
             writer.append(make(cell, by_name[cell.task], one, rng).model_dump_json(by_alias=True))
         writer.close()
-    _write_manifest(run, pairs, tasks, cells, questions, more)
+    own = [{**task, "questions": questions} for task in tasks]
+    write_manifest(run, own, [{**cell._asdict(), "episodes": questions, "fingerprint": "f"} for cell in cells], **more)
     return run
 
 
-def _write_manifest(
-    run: RunFolder,
-    pairs: list[tuple[str, str]],
-    tasks: list[dict[str, Any]],
-    cells: list[Cell],
-    questions: int,
-    more: dict[str, Any],
-) -> None:
-    made = [{"name": f"{workflow}+{llm}", "workflow": workflow, "llm": llm} for workflow, llm in pairs]
+def write_manifest(run: RunFolder, tasks: list[dict[str, Any]], cells: list[dict[str, Any]], /, **more: Any) -> None:
+    """Write the run.json of a run of these cells; `more` are further keys of it."""
+    systems = dict.fromkeys((cell["workflow"], cell["llm"]) for cell in cells)
     manifest = {
-        "schema": 1,
-        "name": run.path.name,
-        "created": "2026-03-04T09:30:00+00:00",
-        "updated": "2026-03-04T09:41:12+00:00",
-        "state": "complete",
+        **{"schema": 1, "name": run.path.name, "state": "complete", "seed": 0, "grid": {}},
+        **{"created": "2026-03-04T09:30:00+00:00", "updated": "2026-03-04T09:41:12+00:00"},
         "versions": {"r-eval": "0.1.0", "python": "3.11.7"},
-        "seed": 0,
-        "grid": {},
-        "systems": [{**system, "reference": True} if system["workflow"] == "oracle" else system for system in made],
-        "tasks": [{**task, "questions": questions} for task in tasks],
-        "conditions": list(dict.fromkeys(cell.condition for cell in cells)),
-        "cells": [{**cell._asdict(), "episodes": questions, "fingerprint": "f"} for cell in cells],
+        "systems": [
+            {"name": f"{workflow}+{llm}", "workflow": workflow, "llm": llm, "reference": workflow == "oracle"}
+            for workflow, llm in systems
+        ],
+        "tasks": tasks,
+        "conditions": list(dict.fromkeys(cell["condition"] for cell in cells)),
+        "cells": cells,
         **more,
     }
+    run.path.mkdir(parents=True, exist_ok=True)
     run.run_file.write_text(json.dumps(manifest), encoding="utf-8")
 
 
@@ -213,7 +208,7 @@ def _fate(cell: Cell, task: dict[str, Any], rng: random.Random) -> tuple[bool, b
     """Whether the answer is right, whether the gold was seen, and how the episode ended."""
     if cell.workflow == "oracle":
         return True, True, Outcome(kind="finished")
-    right = rng.random() < WORKFLOWS[cell.workflow][0] * LLMS[cell.llm] * LEVELS[task["level"]]
+    right = rng.random() < WORKFLOWS.get(cell.workflow, BASELINE)[0] * LLMS[cell.llm] * LEVELS[task["level"]]
     seen = rng.random() < (0.9 if right else 0.3)
     if not right and rng.random() < 0.4:
         kind, cause = rng.choice(FAILURES)
@@ -227,8 +222,8 @@ def _fate(cell: Cell, task: dict[str, Any], rng: random.Random) -> tuple[bool, b
 def _steps(cell: Cell, seen: str, rng: random.Random) -> Iterator[Step]:
     """Thoughts and calls in turn; the last call sees the gold. A search goes up and down its tree."""
     searches = cell.workflow == "dfsdt"
-    turns = 1 if cell.workflow in ("pal", "oracle") else rng.randint(4, 9) if searches else rng.randint(1, 5)
-    mean = WORKFLOWS.get(cell.workflow, (1.0, 0.01))[1]
+    turns = 1 if cell.workflow in ("pal", "direct", "oracle") else rng.randint(4, 9) if searches else rng.randint(1, 5)
+    mean = WORKFLOWS.get(cell.workflow, BASELINE)[1]
     depth = 0
     for turn in range(turns):
         if cell.llm != "none":
@@ -244,6 +239,8 @@ def _steps(cell: Cell, seen: str, rng: random.Random) -> Iterator[Step]:
                 tokens=Tokens.model_construct(prompt=400 + 150 * turn, completion=30, cached=0),
                 depth=depth if searches else None,
             )
+        if cell.workflow == "direct":
+            return
         yield _call(seen if turn == turns - 1 else "", depth if searches else None, rng)
         depth = depth + 1 if rng.random() < 0.7 else max(0, depth - 1)
 

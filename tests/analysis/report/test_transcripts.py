@@ -8,7 +8,6 @@ import pytest
 
 from r_eval.analysis.report.transcripts import transcript
 from r_eval.analysis.scoring import score_episode
-from r_eval.records import Outcome, Step
 from tests.analysis.conftest import call, episode
 
 Made = dict[str, Any]
@@ -18,10 +17,6 @@ def made(right: dict[str, list[str]] | None = None, **changes: Any) -> Made:
     """The data of an episode with an observation that holds the gold; any field can be changed."""
     found = episode(**changes)
     return transcript(found, score_episode(found, relevant=right))
-
-
-def thought(text: str, depth: int) -> Step:
-    return Step(kind="thought", text=text, depth=depth)
 
 
 @pytest.mark.parametrize(
@@ -45,20 +40,3 @@ def test_the_steps_that_hold_a_gold_are_named() -> None:
     data = made(steps=[call("Nothing."), call("Nairobi"), call("nairobi!")])
     assert data["wanted"] == [{"text": "Nairobi", "chance": False, "steps": [1, 2]}]
     assert made(golds=["yes"], steps=[call("yes")])["wanted"] == [{"text": "yes", "chance": True, "steps": []}]
-
-
-def test_a_search_has_its_tree_and_the_way_to_the_answer() -> None:
-    steps = [thought("a", 0), call("x"), thought("b", 3), thought("c", 3), Step(kind="answer", text="Nairobi")]
-    data = made(steps=steps)
-    assert data["tree"] == [[0, -1, [1]], [2, 0, []], [3, 0, []]]
-    assert data["path"] == [0, 3]
-
-
-def test_a_search_that_fell_back_on_a_give_up_shows_the_reply_that_said_it() -> None:
-    last = Step(kind="answer", text="Nairobi", observation="give_up")
-    data = made(steps=[thought("maybe Nairobi", 0), thought("b", 3), last], outcome=Outcome(kind="gave_up"))
-    assert data["path"] == [0]
-
-
-def test_a_chain_deeper_than_the_stack_is_walked() -> None:
-    assert len(made(steps=[thought("a", number) for number in range(3000)])["tree"]) == 3000
