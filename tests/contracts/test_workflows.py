@@ -31,7 +31,6 @@ from tests.workflow_contract import Pantry, Talker, WorkflowContract, in_every_n
 
 CONTRACT = [name for name in vars(WorkflowContract) if name.startswith("test_")]
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "rag with rewriting": ("rag", {"rewrite": True}),
     "rag with gold": ("rag", {"retrieval": "gold"}),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from string import Template
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from r_eval.errors import UserError
 from r_eval.grid import Grid
 from r_eval.records import Document, Question
 from r_eval.runner.plan import resolve
-from r_eval.workflows.base import prompt_text
 from r_eval.workflows.rag import RAG, search_api
 
 PAGES = {"Mexico": "The capital is Mexico City.", "Kenya": "The capital is Nairobi.", "Oslo": "A city in Norway."}
@@ -53,15 +51,6 @@ class Library(Environment):
     def retrieve(self, query: str) -> list[dict[str, str]]:
         """Find passages."""
         return [{"name": f"{query}-{letter}"} for letter in "abcdef"]
-
-
-class People(Environment):
-    """People by what is known of them."""
-
-    @query_api
-    def find(self, name: str | None = None, place: str | None = None) -> list[str]:
-        """Find people."""
-        return [f"{name} of {place}"]
 
 
 class Shelf(Environment):
@@ -121,40 +110,6 @@ def test_a_long_passage_is_cut_as_an_observation_is(play: Any) -> None:
     assert "more characters]" in read(played)
 
 
-# Queries
-
-
-def test_the_llm_writes_the_queries_if_the_grid_says_so(play: Any) -> None:
-    replies = ["1. Kenya\n- Mexico\nSearch(entity='Oslo')\nSearch[Kenya]\nfive\nsix", "Nairobi"]
-    played = play(RAG(rewrite=True), replies, environment=Wiki(), question=ask("Which capital?"))
-    assert [step.arguments["entity"] for step in played.calls] == ["Kenya", "Mexico", "Oslo", "Kenya"]
-    assert played.said(0)[-1] == ("user", "Which capital?")
-    assert 'Search(entity="...")' in played.said(0)[0][1]
-    assert read(played).count("Nairobi") == 1
-    assert played.answer == "Nairobi"
-
-
-def test_results_of_several_queries_take_turns(play: Any) -> None:
-    played = play(RAG(rewrite=True, top_k=3), ["a\nb", "x"], environment=Library(), question=ask("q"))
-    passages = [line.partition("] ")[2] for line in read(played).splitlines() if line.startswith("[")]
-    assert passages == ['{"name": "a-a"}', '{"name": "b-a"}', '{"name": "a-b"}']
-
-
-@pytest.mark.parametrize(
-    ("reply", "query"), [("\n\n", "Kenya"), ("```\n```", "Kenya"), ("1984 war", "1984 war"), ("内罗毕", "内罗毕")]
-)
-def test_a_reply_without_queries_leaves_the_question(play: Any, reply: str, query: str) -> None:
-    played = play(RAG(rewrite=True), [reply, "x"], environment=Library(), question=ask("Kenya"))
-    assert [step.arguments for step in played.calls] == [{"query": query}]
-
-
-def test_for_a_search_by_fields_the_llm_always_writes_the_queries(play: Any) -> None:
-    replies = ['find(name="Jane", place="Oslo")', "x"]
-    played = play(RAG(), replies, environment=People(), question=ask("Who is Jane of Oslo?"))
-    assert [step.arguments for step in played.calls] == [{"name": "Jane", "place": "Oslo"}]
-    assert "[1] Jane of Oslo" in read(played)
-
-
 # The search
 
 
@@ -164,7 +119,6 @@ def test_for_a_search_by_fields_the_llm_always_writes_the_queries(play: Any) -> 
         (Library, None, "retrieve"),
         (Library, "count", "count"),
         (Wiki, None, "Search"),
-        (People, None, "find"),
     ],
 )
 def test_which_api_searches(environment: type[Environment], name: str | None, found: str) -> None:
@@ -241,28 +195,8 @@ def test_perfect_retrieval_is_a_bound_whatever_it_is_called(tmp_path: Any) -> No
 
 @pytest.mark.parametrize(
     "settings",
-    [{"top_k": 0}, {"top_k": "3"}, {"rewrite": 1}, {"retrieval": "none"}, {"api": 3}],
+    [{"top_k": 0}, {"top_k": "3"}, {"retrieval": "none"}, {"api": 3}],
 )
 def test_a_setting_that_makes_no_sense_is_refused(settings: Any) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         RAG(**settings)
-
-
-# Chinese
-
-
-def test_a_chinese_question_is_asked_in_chinese(play: Any) -> None:
-    played = play(RAG(api="by_subject"), ["内罗毕"], environment=Library(), question=ask("肯尼亚的首都是哪里？"))
-    assert read(played).startswith("找到的段落：\n\n[1] ")
-    assert read(played).endswith("问题：肯尼亚的首都是哪里？")
-    assert "只写出答案本身" in str(played.requests[0].messages[0].content)
-    played = play(RAG(api="Search"), ["x"], environment=Wiki(), question=ask("内罗毕在哪里？"))
-    assert "没有找到任何段落。" in read(played)
-    question = ask("What does the word 内罗毕 mean in English?")
-    assert read(play(RAG(api="by_subject"), ["x"], environment=Library(), question=question)).startswith("Passages:")
-
-
-def test_every_prompt_has_its_counterpart_in_chinese_with_the_same_names() -> None:
-    for name in ("rag", "rag_rewrite", "rag_question"):
-        english, chinese = (Template(prompt_text(RAG, key)).get_identifiers() for key in (name, f"{name}_zh"))
-        assert sorted(english) == sorted(chinese)
