@@ -148,21 +148,6 @@ def forks(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
     return " ".join(str(child.pid) for child in children)
 
 
-def call_after_end(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """Leaves a process behind that asks once the episode is over, and writes what it was answered."""
-    target = question.partition("write to ")[2]
-    if os.fork():
-        return "done"
-    os.setsid()
-    time.sleep(2)
-    try:
-        reply = json.dumps(Client(base_url, api_key, mcp_url).chat("late"))
-    except OSError as error:
-        reply = str(error)
-    Path(target).write_text(reply, encoding="utf-8")
-    os._exit(0)
-
-
 def dies(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
     """Is killed in the midst of its work."""
     Client(base_url, api_key, mcp_url).chat(question)

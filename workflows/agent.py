@@ -190,10 +190,7 @@ def _failure(program: Program, errors: str) -> tuple[str, str] | None:
     status = program.process.returncode
     if not status:
         return None
-    description = f"exit status {status}"
-    if status < 0:
-        names = {number.value: number.name for number in signal.Signals}
-        description = f"the program was ended by {names.get(-status, f'signal {-status}')}"
+    description = f"exit status {status}" if status > 0 else f"signal {-status} ({signal.strsignal(-status)})"
     return "exit_status", f"{description}: {clean(' '.join(errors.split()))[-MAX_DETAIL:]}".removesuffix(": ")
 
 

@@ -172,39 +172,33 @@ async def open_episode(session: SessionProtocol, llm: LLMProtocol, limits: Limit
     mcp = server_of(lambda context: episode, "r-eval", is_structured=False)
     manager = StreamableHTTPSessionManager(mcp, json_response=True, stateless=True)
 
-    async def complete(request: web.Request) -> web.Response:
-        return await episode.complete(await request.read())
-
-    async def list_models(request: web.Request) -> web.Response:
-        model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
-        return web.json_response({"object": "list", "data": [model]})
-
-    async def call_tool(request: web.Request) -> web.Response:
-        if request.method != "POST":
+    async def respond(request: web.Request) -> web.Response:
+        kind, _, token = request.path.removeprefix("/").partition("/")
+        if kind != "mcp":
+            token = request.headers.get("Authorization", "").rpartition(" ")[2]
+        if token != episode.token:
+            raise RequestRefused(401, "invalid_token", "The token is not that of the running episode.")
+        if kind == "mcp":
+            if request.method == "POST":
+                return await asgi_response(manager.handle_request, request)
             return web.Response(status=405, headers={"Allow": "POST"})
-        return await asgi_response(manager.handle_request, request)
-
-    async def not_found(request: web.Request) -> web.Response:
+        if (request.method, request.path) == ("POST", "/v1/chat/completions"):
+            return await episode.complete(await request.read())
+        if (request.method, request.path) == ("GET", "/v1/models"):
+            model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
+            return web.json_response({"object": "list", "data": [model]})
         hint = " Set your SDK to chat completions." if request.path.endswith("/responses") else ""
         raise RequestRefused(404, "not_found", f"There is only {ENDPOINTS}.{hint}")
 
-    @web.middleware
-    async def authorize(request: web.Request, handler: Any) -> web.StreamResponse:
-        token = request.headers.get("Authorization", "").rpartition(" ")[2]
+    async def handle(request: web.Request) -> web.Response:
         try:
-            if request.match_info.get("token", token) != episode.token:
-                raise RequestRefused(401, "invalid_token", "The token is not that of the running episode.")
-            response: web.StreamResponse = await handler(request)
+            return await respond(request)
         except RequestRefused as refusal:
             error = {"message": str(refusal), "type": "r_eval", "code": refusal.code, "param": None}
             return web.json_response({"error": error}, status=refusal.status)
-        return response
 
-    app = web.Application(client_max_size=MAX_BODY, middlewares=[authorize])
-    app.router.add_get("/v1/models", list_models)
-    app.router.add_post("/v1/chat/completions", complete)
-    app.router.add_route("*", "/mcp/{token}", call_tool)
-    app.router.add_route("*", "/{other:.*}", not_found)
+    app = web.Application(client_max_size=MAX_BODY)
+    app.router.add_route("*", "/{path:.*}", handle)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     try:
         async with manager.run():

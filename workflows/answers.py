@@ -120,16 +120,9 @@ def long_answer(text: str) -> str:
     """An answer of several sentences: the whole reply without code fences, the answer marker and anything after a
     further question.
     """
-    answer_lines: list[str] = []
-    has_text = False
-    for line in text.strip().splitlines():
-        bare = line.strip()
-        if has_text and FURTHER.match(bare):
-            break
-        if not bare.startswith("```"):
-            answer_lines.append(line.rstrip())
-            has_text = has_text or bool(bare)
-    whole = "\n".join(answer_lines).strip()
+    lines = [line.rstrip() for line in text.strip().splitlines() if not line.lstrip().startswith("```")]
+    end = next((i for i, line in enumerate(lines) if i and FURTHER.match(line.strip())), len(lines))
+    whole = "\n".join(lines[:end]).strip()
     label = LABEL.match(whole)
     return (whole[label.end() :].strip() if label else "") or whole
 

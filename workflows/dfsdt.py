@@ -42,7 +42,7 @@ from r_eval.workflows.base import (
     tool_specs,
     with_note,
 )
-from r_eval.workflows.fc import initial_messages
+from r_eval.workflows.fc import initial_messages, observation_of
 
 FINISH = ToolSpec(
     "Finish",
@@ -56,6 +56,7 @@ FINISH = ToolSpec(
         "required": ["return_type"],
     },
 )
+INCOMPLETE = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
 ATTEMPT_CHARACTERS = 1024
 """Characters of an attempt's result in the prompts of later attempts."""
 COST = 4
@@ -197,12 +198,6 @@ class _Search:
             child.gave_up = call.arguments.get("return_type") == "give_up_and_restart"
             if child.gave_up or answers:
                 return "Given up." if child.gave_up else "Answered."
-            error = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
-        elif call.error is None:
-            result = await self.session.call(call.name, call.arguments)
-            child.state = self.session.state()
-            return result.observation
-        else:
-            error = call.error
-        self.llm.note(error)
-        return error
+        observation = await observation_of(call, self.session, self.llm, INCOMPLETE)
+        child.state = self.session.state()
+        return observation

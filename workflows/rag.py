@@ -31,8 +31,6 @@ from r_eval.workflows.base import (
 )
 from r_eval.workflows.direct import answer_once
 
-RETRIEVE = "retrieve"
-"""A query API of this name is the search, wherever there is one."""
 LENGTHS = ("top_k", "k", "limit", "max_results")
 """Parameters of a search that say how many results are wanted."""
 SIMILAR = re.compile(r"Similar: \[(.{1,2000})\]", re.DOTALL)
@@ -42,8 +40,6 @@ class RAG(Workflow):
     """Retrieve, then read.
 
     Args:
-        api: The search API; default: `retrieve`, else the first whose only required argument is a string, else the
-            first.
         top_k: Number of results in the prompt.
         retrieval: "search", or "gold" for the question's own evidence.
     """
@@ -51,12 +47,10 @@ class RAG(Workflow):
     last_chance, retrieves = False, True
     PROMPTS = ("rag", "rag_question")
 
-    def __init__(self, api: str | None = None, top_k: int = 3, retrieval: str = "search") -> None:
+    def __init__(self, top_k: int = 3, retrieval: str = "search") -> None:
         if retrieval not in ("search", "gold"):
             raise ValueError(f"retrieval must be search or gold, not {retrieval!r}")
-        if api is not None and not isinstance(api, str):
-            raise ValueError(f"api must be the name of a query API, not {api!r}")
-        self.api, self.top_k, self.retrieval = api, positive_int("top_k", top_k), retrieval
+        self.top_k, self.retrieval = positive_int("top_k", top_k), retrieval
         self.uses_gold = retrieval == "gold"
         self.uses_tools = not self.uses_gold
 
@@ -78,7 +72,7 @@ class RAG(Workflow):
 
     async def _retrieve(self, query: str, session: SessionProtocol) -> list[str]:
         """The results of the search, best first; if there are none, those for the similar names that it suggests."""
-        spec = search_api(session.specs, self.api)
+        spec = search_api(session.specs)
         types = {name: schema.get("type") for name, schema in spec.json_schema()["properties"].items()}
         sizes = {name: self.top_k for name in LENGTHS if types.get(name) == "integer"}
         parameter = text_parameter(spec) or next(iter(types), "query")
@@ -117,20 +111,16 @@ async def gold_passages(question: Question, session: SessionProtocol) -> list[st
     return list(dict.fromkeys(filter(None, texts)))
 
 
-def search_api(specs: Mapping[str, ApiSpec], name: str | None) -> ApiSpec:
-    """The search API; see `RAG`.
+def search_api(specs: Mapping[str, ApiSpec]) -> ApiSpec:
+    """The search API: `retrieve`, else the first whose only required argument is a string, else the first.
 
     Raises:
-        UserError: The environment has no such API or no API.
+        UserError: The environment has no API.
     """
-    if name is not None:
-        if name not in specs:
-            raise UserError(f"rag: the environment has no query API '{name}' (api:); it has: {', '.join(specs)}")
-        return specs[name]
     if not specs:
         raise UserError("rag: the environment has no query API to search with")
     first = next((spec for spec in specs.values() if text_parameter(spec) is not None), None)
-    return specs.get(RETRIEVE) or first or next(iter(specs.values()))
+    return specs.get("retrieve") or first or next(iter(specs.values()))
 
 
 def text_parameter(spec: ApiSpec) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -174,7 +173,7 @@ def fail(request: Request) -> Reply:
         ("hangs", "", {"seconds": 1.0}, ("exhausted", "seconds"), "more than 1 s"),
         ("until_refused", fail, {}, ("llm_failure", "connection"), "the server is down"),
         ("floods", "", {}, ("gave_up", "output"), "the program wrote more than 16 MB"),
-        ("dies", "hello", {}, ("gave_up", "exit_status"), signal.Signals.SIGKILL.name),
+        ("dies", "hello", {}, ("gave_up", "exit_status"), "signal 9 (Killed)"),
         ("raises", "hello", {}, ("gave_up", "exit_status"), "ValueError: the agent is broken: ß"),
     ],
 )
@@ -212,19 +211,6 @@ def _runs(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
-
-
-def test_what_is_asked_after_the_end_is_refused_and_not_recorded(play: Play, tmp_path: Path) -> None:
-    target = tmp_path / "late.txt"
-    played = play(
-        function("call_after_end"), "x", question=QUESTION.model_copy(update={"question": f"write to {target}"})
-    )
-    assert (played.answer, played.thoughts) == ("done", [])
-    deadline = time.monotonic() + 10
-    while not (target.exists() and target.read_text(encoding="utf-8")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert "efused" in target.read_text(encoding="utf-8")  # the server closed with its last episode
-    assert played.requests == []
 
 
 # In a grid

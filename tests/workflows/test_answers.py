@@ -171,27 +171,6 @@ def test_a_last_reply_that_is_cut_or_calls_an_api_is_no_answer(text: str, is_cut
     assert final_answer(Reply(text, finish="length" if is_cut else "stop"), SPECS) == answer
 
 
-# Programs
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\n\nanswer = 1\n",
-        "```py\nanswer = 1\n```",
-        "```python\nanswer = 1",
-        "Here is the program:\n```python\nanswer = 1\n```\nIt is short.",
-    ],
-)
-def test_a_program_is_found_in_fenced_and_in_bare_text(text: str) -> None:
-    assert program_in(text) == "answer = 1"
-
-
-@pytest.mark.parametrize("text", ["", "I do not know.", "answer = (", "```python\n```", "def f(:", "\0"])
-def test_other_text_has_no_program(text: str) -> None:
-    assert program_in(text) == ""
-
-
 # Hostile replies
 
 PIECES = [

@@ -58,7 +58,7 @@ def text_of(played: Any, request: int = 0) -> str:
             f"Finish[flour]\n\nQuestion: {EGG}\nThought 1:",
             ("\nObservation", "\nQuestion:"),
         ),
-        (RAG(api="find_dish"), " omelette", f"\n\nQuestion: {EGG}\nAnswer:", ("\nQuestion:", "\n\n")),
+        (RAG(), " omelette", f"\n\nQuestion: {EGG}\nAnswer:", ("\nQuestion:", "\n\n")),
     ],
     ids=["direct", "pal", "react", "rag"],
 )

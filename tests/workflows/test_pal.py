@@ -77,6 +77,8 @@ def test_a_program_may_catch_an_error_of_an_api(play: Any) -> None:
         "First I look.\ndishes = find_dish(name='o')\nfor dish in dishes:\n    answer = dish\nThat is it.",
         "We import what we need:\nimport re\nanswer = re.sub('x', '', find_dish(name='o')[0])",
         "Program:\nprint(find_dish(name='o')[0])",
+        "```py\nanswer = 'omelette'\n```\n```python\nanswer = 2\n```",
+        "```python\nanswer = 'omelette'",
     ],
 )
 def test_a_program_needs_no_fence(play: Any, reply: str) -> None:
