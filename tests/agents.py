@@ -91,9 +91,11 @@ async def asynchronous(question: str, base_url: str, api_key: str, mcp_url: str)
 
 
 def show_input(**episode: Any) -> str:
-    """The input, variables and folder of the program."""
-    sent = {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}  # Python's own
-    return json.dumps({"keys": episode, "variables": sent, "folder": os.listdir("."), "at": str(Path.cwd())})  # noqa: PTH208
+    """The input, tools, variables and folder of the program."""
+    client = Client(episode["base_url"], episode["api_key"], episode["mcp_url"])
+    variables = {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}  # Python's own
+    data = {"keys": episode, "variables": variables, "files": [*map(str, Path().iterdir())], "folder": str(Path.cwd())}
+    return json.dumps({**data, "tools": client.mcp("tools/list")["tools"]}, ensure_ascii=False)
 
 
 def until_refused(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
@@ -146,21 +148,6 @@ def forks(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
     return " ".join(str(child.pid) for child in children)
 
 
-def call_after_end(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """Leaves a process behind that asks once the episode is over, and writes what it was answered."""
-    target = question.partition("write to ")[2]
-    if os.fork():
-        return "done"
-    os.setsid()
-    time.sleep(2)
-    try:
-        reply = json.dumps(Client(base_url, api_key, mcp_url).chat("late"))
-    except OSError as error:
-        reply = str(error)
-    Path(target).write_text(reply, encoding="utf-8")
-    os._exit(0)
-
-
 def dies(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
     """Is killed in the midst of its work."""
     Client(base_url, api_key, mcp_url).chat(question)
@@ -171,28 +158,3 @@ def dies(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
 def raises(question: str) -> str:
     """Fails."""
     raise ValueError("the agent is broken: ß")
-
-
-def strangers(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """Uses tokens that are not its own."""
-    wrong = Client(base_url, "agent-wrong", f"{mcp_url}x")
-    chat, tools = wrong.chat(question), wrong.mcp("tools/list")
-    return f"{chat['status']} {tools['status']}"
-
-
-def side_by_side(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """Makes many calls at the same time."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    client = Client(base_url, api_key, mcp_url)
-    with ThreadPoolExecutor(12) as pool:
-        looks = [pool.submit(client.call, "find_dish", name=name) for name in "zyxwvu"]
-        chats = [pool.submit(client.chat, f"question {number}") for number in range(6)]
-        found = [chat.result()["content"] for chat in chats]
-        return " ".join([*found, str(len([look.result() for look in looks]))])
-
-
-def show_knowledge(base_url: str, api_key: str, mcp_url: str, **episode: Any) -> str:
-    """The input of the program and the tools that it can call."""
-    tools = Client(base_url, api_key, mcp_url).mcp("tools/list")["tools"]
-    return json.dumps([episode, tools], ensure_ascii=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -100,16 +101,24 @@ DEMONSTRATION = Question(
 )
 
 
-def played(workflow: Workflow, llm: Talker, environment: Environment, limits: Limits) -> Episode:
-    """One episode of a workflow over an environment such as the `Pantry`, with one demonstration."""
-    task = Task("pantry/test", "pantry", (QUESTION,), (DEMONSTRATION,), instruction="Answer in one word.")
+def played(
+    workflow: Workflow,
+    llm: LLM,
+    environment: Environment,
+    limits: Limits,
+    question: Question = QUESTION,
+    shown: Sequence[Question] = (DEMONSTRATION,),
+    sandbox: Sandbox | None = None,
+) -> Episode:
+    """One episode of a workflow over an environment such as the `Pantry`, with demonstrations."""
+    task = Task("pantry/test", "pantry", (question,), tuple(shown), instruction="Answer in one word.")
     planned = PlannedTask(task, environment, task.questions, task.demonstrations)
     cell = PlannedCell(Cell("tested", "talker", "clean", task.name), workflow, planned, {})
 
     async def main() -> Episode:
-        with Sandbox(workers=1, limits=ProgramLimits(seconds=0.5)) as sandbox:
-            examples = await work_out(planned.demonstrations, environment, sandbox, limits.observation)
-            return await run_episode(cell, QUESTION, 0, llm, Resources(limits, sandbox, {task.name: examples}))
+        with contextlib.nullcontext(sandbox) if sandbox else Sandbox(1, ProgramLimits(seconds=0.5)) as cage:
+            examples = await work_out(planned.demonstrations, environment, cage, limits.observation)
+            return await run_episode(cell, question, 0, llm, Resources(limits, cage, {task.name: examples}))
 
     return asyncio.run(main())
 

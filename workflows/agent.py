@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
 import os
+import re
 import shutil
 import signal
 import sys
@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 
 from pydantic_core import from_json
 
-from r_eval.environments.base import threads
 from r_eval.environments.sandbox import answer_text
 from r_eval.errors import MissingExtra
 from r_eval.files import is_file
@@ -31,8 +30,9 @@ from r_eval.llms.reply import encode_body
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, start_program
-from r_eval.workflows.agent_server import SDK, AgentEpisode, open_episode
+from r_eval.workflows.agent_server import AgentEpisode, open_episode
 from r_eval.workflows.base import (
+    Demonstration,
     Limits,
     LLMProtocol,
     SessionProtocol,
@@ -56,6 +56,9 @@ VARIABLES: Mapping[str, str] = {
 MAX_VARIABLE = 20_000
 """Characters of a variable; standard input has longer questions in full."""
 MAX_DETAIL = 300
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\ufeff")
+"""What is not text in the output of a program: colours and movements of a terminal, a byte order mark."""
+LINE_END = re.compile(r"[\r\n]+")
 RUNNER = Path(__file__).with_name("agent_function.py")
 
 
@@ -86,8 +89,10 @@ class Agent(Workflow):
         self.pass_env = [pass_env] if isinstance(pass_env, str) else list(pass_env)
         if reserved := [name for name in self.pass_env if name in VARIABLES]:
             raise ValueError(f"pass_env: {reserved[0]} is set for each episode and cannot be passed on")
-        if importlib.util.find_spec("mcp") is None:
-            raise MissingExtra("mcp", "mcp", "The workflow agent")
+        try:
+            importlib.import_module("mcp.server.streamable_http_manager")  # now: it takes a second
+        except ImportError:
+            raise MissingExtra("mcp", "mcp", "The workflow agent") from None
 
     def identity(self) -> dict[str, Any]:
         """A program is identified by the content of the files in its command, wherever they are."""
@@ -95,8 +100,8 @@ class Agent(Workflow):
         hashes = settings_hashes({"command": self.command, "function": [source, name]}, "program")
         return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
 
-    async def prepare(self) -> None:
-        await threads.run(importlib.import_module, SDK)  # in a thread: it takes a second
+    def most_calls(self, limits: Limits) -> int:
+        return limits.steps
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
@@ -140,23 +145,15 @@ def _absolute_function(function: Any) -> str:
 
 def _payload(question: TaskInput, session: SessionProtocol, episode: AgentEpisode) -> dict[str, Any]:
     """The JSON object on a program's standard input."""
-    demonstrations = [
-        {
-            "question": demonstration.question,
-            "calls": [
-                {
-                    "thought": demonstration.thought(i),
-                    "name": c.api,
-                    "arguments": c.arguments,
-                    "observation": c.observation,
-                }
-                for i, c in enumerate(demonstration.calls)
-            ],
-            "thought": demonstration.thought(len(demonstration.calls)),
-            "answer": demonstration.answer,
-        }
-        for demonstration in question.demonstrations
-    ]
+
+    def example(shot: Demonstration) -> dict[str, Any]:
+        calls = [
+            {"thought": shot.thought(i), "name": call.api, "arguments": call.arguments, "observation": call.observation}
+            for i, call in enumerate(shot.calls)
+        ]
+        thought = shot.thought(len(shot.calls))
+        return {"question": shot.question, "calls": calls, "thought": thought, "answer": shot.answer}
+
     return {
         "question": question.text,
         "base_url": f"{episode.address}/v1",
@@ -165,7 +162,7 @@ def _payload(question: TaskInput, session: SessionProtocol, episode: AgentEpisod
         "mcp_url": f"{episode.address}/mcp/{episode.token}",
         "instruction": question.instruction,
         "domain": session.description,
-        "demonstrations": demonstrations,
+        "demonstrations": [example(shot) for shot in question.demonstrations],
         "context": [{"title": document.title, "text": document.text} for document in question.context],
     }
 
@@ -183,31 +180,30 @@ def _result(episode: AgentEpisode, program: Program) -> WorkflowResult:
         return answered_after(episode.limit_reached, answer)
     if answer:
         return finished(answer, "finish" if is_object else "text")
-    cause, detail = failure or ("no_answer", "the program ended without an answer")
-    return ended("gave_up", cause, detail)
+    return ended("gave_up", *(failure or ("no_answer", "the program ended without an answer")))
 
 
-def _failure(program: Program, errors: bytes) -> tuple[str, str] | None:
+def _failure(program: Program, errors: str) -> tuple[str, str] | None:
     """The cause and a description of a program's failure; None if it succeeded."""
     if program.is_flooding:
         return "output", f"the program wrote more than {MAX_OUTPUT >> 20} MB"
-    if not program.status:
+    status = program.process.returncode
+    if not status:
         return None
-    text = clean(" ".join(errors.decode("utf-8", "replace").split()))[-MAX_DETAIL:]
-    if program.status > 0:
-        description = f"exit status {program.status}"
-    else:
-        names = {number.value: number.name for number in signal.Signals}
-        description = f"the program was ended by {names.get(-program.status, f'signal {-program.status}')}"
-    return "exit_status", f"{description}: {text}" if text else description
+    description = f"exit status {status}" if status > 0 else f"signal {-status} ({signal.strsignal(-status)})"
+    return "exit_status", f"{description}: {clean(' '.join(errors.split()))[-MAX_DETAIL:]}".removesuffix(": ")
 
 
-def _parse_output(output: bytes) -> tuple[str, bool]:
-    """The answer in the last non-empty line of a program's output, and whether that line is a JSON object with one."""
-    line = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2].strip()
-    with contextlib.suppress(ValueError):
-        data = from_json(line)
-        if isinstance(data, dict) and "answer" in data:
-            answer = data["answer"]
-            return clean("" if answer is None else answer_text(answer)).strip(), True
+def _parse_output(output: str) -> tuple[str, bool]:
+    """The answer in a program's output, and whether it is the key of a JSON object: the last non-empty line or all of
+    the output; otherwise the last line is the answer itself.
+    """
+    text = CONTROL.sub("", output).strip()
+    line = LINE_END.split(text)[-1].strip()
+    for candidate in (line, text):
+        with contextlib.suppress(ValueError):
+            data = from_json(candidate)
+            if isinstance(data, dict) and "answer" in data:
+                answer = data["answer"]
+                return clean("" if answer is None else answer_text(answer)).strip(), True
     return clean(line), False

@@ -32,24 +32,18 @@ def load_function(source: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def arguments(function: Any, episode: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an episode that a function has parameters for."""
-    parameters = inspect.signature(function).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return episode
-    return {parameter.name: episode[parameter.name] for parameter in parameters if parameter.name in episode}
-
-
 async def _awaited(value: Any) -> Any:
     return await value
 
 
 def main(source: str, name: str) -> None:
-    """Call a function once."""
+    """Call a function once, with the fields of the episode that it has parameters for."""
     episode = json.load(sys.stdin)
     with contextlib.redirect_stdout(sys.stderr):
         function = load_function(source, name)
-        answer = function(**arguments(function, episode))
+        parameters = inspect.signature(function).parameters
+        takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        answer = function(**{key: value for key, value in episode.items() if takes_all or key in parameters})
         answer = asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
     sys.stdout.write(json.dumps({"answer": answer}, default=str) + "\n")
 

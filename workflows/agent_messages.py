@@ -43,6 +43,8 @@ class Body(BaseModel):
 
     messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
     n: Literal[1] | None = None
+    logprobs: Literal[False] | None = None
+    functions: None = None
     response_format: dict[Literal["type"], Literal["text"]] | None = None
     stop: StrictStr | Annotated[list[StrictStr], Field(max_length=16)] | None = None
     max_tokens: Length | None = None
@@ -53,28 +55,21 @@ class Body(BaseModel):
     stream_options: dict[str, Any] | None = None
 
 
-def parse_body(body: bytes) -> Body:
-    """Parse the body of a chat completion.
+def parse_request(data: bytes) -> tuple[Body, Request]:
+    """The body of a chat completion and the request in it. System messages are merged into one at the start, the only
+    place that many chat templates support.
 
     Raises:
-        InvalidRequest: It is not a JSON object, or a key has a wrong value.
+        InvalidRequest: It is not a JSON object, a key has a wrong value, or a tool is chosen that is not offered.
     """
     try:
-        return Body.model_validate(decode_body(body))
+        body = Body.model_validate(decode_body(data))
     except ValidationError as error:
         problem = error.errors()[0]
         location = ".".join(map(str, problem["loc"])) or "the body"
         raise InvalidRequest(f"{location}: {describe_invalid(problem)}"[:500]) from None
     except ValueError as error:
         raise InvalidRequest(f"the body is not JSON ({error})") from None
-
-
-def parse_request(body: Body) -> Request:
-    """The request in the body of a chat completion. System messages are merged into one at the start.
-
-    Raises:
-        InvalidRequest: A message cannot be read, or a tool is chosen that is not offered.
-    """
     stop = (body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ())
     functions, required = [tool.function for tool in body.tools or ()], body.tool_choice == "required"
     if isinstance(body.tool_choice, FunctionTool):  # only this tool is offered
@@ -85,7 +80,11 @@ def parse_request(body: Body) -> Request:
     tools = tuple(ToolSpec(f.name, f.description or "", f.parameters or {}) for f in functions)
     length = body.max_completion_tokens or body.max_tokens
     choice: Literal["auto", "required"] = "required" if required and tools else "auto"
-    return Request(_with_one_system([_message(entry) for entry in body.messages]), stop, length, tools, choice)
+    messages = [_message(entry) for entry in body.messages]
+    systems = [message.content for message in messages if message.role == "system"]
+    merged = [Message("system", "\n\n".join(systems))] if systems else []
+    merged += [message for message in messages if message.role != "system"]
+    return body, Request(tuple(merged), stop, length, tools, choice)
 
 
 def _message(entry: dict[str, Any]) -> Message:
@@ -116,14 +115,6 @@ def _text(content: Any) -> str:
     if len(strings) < len(texts):
         raise InvalidRequest("the content of a message must be text")
     return "".join(strings)
-
-
-def _with_one_system(messages: list[Message]) -> tuple[Message, ...]:
-    """Messages with one system message at the start, the only place that many chat templates support."""
-    systems = [message for message in messages if message.role == "system"]
-    rest = [message for message in messages if message.role != "system"]
-    text = "\n\n".join(message.content for message in systems)
-    return (*([Message("system", text)] if systems else []), *rest)
 
 
 def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[str, Any]:

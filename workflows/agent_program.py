@@ -9,66 +9,50 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from r_eval.environments.base import EnvironmentFailure, threads
 
-OUTPUT_TAIL, ERROR_TAIL = 100_000, 2_000
-"""Bytes at the end of standard output, which are searched for the answer, and of standard error."""
+TAIL = 100_000
+"""Bytes at the end of standard output and of standard error that are read."""
 MAX_OUTPUT = 16 << 20
-"""Bytes that a program may write to each of the two streams."""
+"""Bytes that a program may write to each of the two."""
 WATCH_SECONDS = 0.1
 """Interval between checks of their sizes."""
 END_SECONDS = 1.0
 """Longest wait for the end of a killed process."""
 
 
+@dataclasses.dataclass(frozen=True)
 class Program:
-    """A running program.
+    """A running program; `streams` are the file descriptors of its standard output and error."""
 
-    Args:
-        streams: The files of its standard output and error.
-    """
-
-    def __init__(self, process: asyncio.subprocess.Process, streams: Sequence[IO[bytes]]) -> None:
-        self._process, self._streams = process, streams
-
-    @property
-    def status(self) -> int | None:
-        """Its exit status, negative for a signal; None while it runs."""
-        return self._process.returncode
+    process: asyncio.subprocess.Process
+    streams: Sequence[int]
 
     @property
     def is_flooding(self) -> bool:
         """Whether it wrote more than `MAX_OUTPUT`."""
-        return any(os.fstat(stream.fileno()).st_size > MAX_OUTPUT for stream in self._streams)
+        return any(os.fstat(stream).st_size > MAX_OUTPUT for stream in self.streams)
 
-    def output(self) -> tuple[bytes, bytes]:
+    def output(self) -> list[str]:
         """The ends of its standard output and of its standard error."""
-        ends = []
-        for stream, length in zip(self._streams, (OUTPUT_TAIL, ERROR_TAIL), strict=True):
-            start = max(0, os.fstat(stream.fileno()).st_size - length)
-            ends.append(os.pread(stream.fileno(), length, start))
-        return ends[0], ends[1]
+        return [
+            os.pread(stream, TAIL, max(0, os.fstat(stream).st_size - TAIL)).decode("utf-8", "replace")
+            for stream in self.streams
+        ]
 
     async def wait(self) -> None:
         """Wait until it has ended or has written too much."""
-        while self.status is None and not self.is_flooding:
+        while self.process.returncode is None and not self.is_flooding:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), WATCH_SECONDS)
-
-    async def kill(self) -> None:
-        """Kill the process and its group, including children that outlived it."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), END_SECONDS)
+                await asyncio.wait_for(self.process.wait(), WATCH_SECONDS)
 
 
 def search_path() -> str:
@@ -78,7 +62,7 @@ def search_path() -> str:
 
 @contextlib.asynccontextmanager
 async def start_program(command: Sequence[str], variables: Mapping[str, str], stdin: bytes) -> AsyncIterator[Program]:
-    """A program in an empty folder; killed, and its folder deleted, at the end of the context.
+    """A program in an empty folder; at the end of the context its group is killed and the folder deleted.
 
     Args:
         variables: Further environment variables.
@@ -90,15 +74,15 @@ async def start_program(command: Sequence[str], variables: Mapping[str, str], st
     folder = tempfile.TemporaryDirectory(prefix="agent-", ignore_cleanup_errors=True)
     variables = {"PATH": search_path(), "HOME": folder.name, "TMPDIR": folder.name, "LANG": "C.UTF-8", **variables}
     with contextlib.ExitStack() as stack:
-        source, *streams = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        source, output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         source.write(stdin)
         source.seek(0)
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=source,
-                stdout=streams[0],
-                stderr=streams[1],
+                stdout=output,
+                stderr=errors,
                 cwd=folder.name,
                 env=variables,
                 start_new_session=True,
@@ -106,9 +90,11 @@ async def start_program(command: Sequence[str], variables: Mapping[str, str], st
         except (OSError, ValueError) as error:
             folder.cleanup()
             raise EnvironmentFailure(f"the program cannot be started: {error}") from error
-        program = Program(process, streams)
         try:
-            yield program
+            yield Program(process, (output.fileno(), errors.fileno()))
         finally:
-            await program.kill()
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), END_SECONDS)
             await threads.run(folder.cleanup)

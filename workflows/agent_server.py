@@ -1,7 +1,7 @@
 """The HTTP server behind the workflow `agent`: an episode's LLM as chat completions, its query APIs as an MCP server.
 
-Each episode has a server of its own on 127.0.0.1 and a token. Requests are carried out one at a time in the order in
-which they came, and none after the end of the episode. A limit or a failure ends the episode as in other workflows.
+Each episode has a server of its own on 127.0.0.1 and a token. Requests wait in a queue; the workflow carries them out
+one at a time in the order in which they came, so that a limit or a failure ends the episode as in other workflows.
 """
 
 from __future__ import annotations
@@ -12,32 +12,19 @@ import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 from aiohttp import web
 
-from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.serve.mcp_server import asgi_response, server_of
 from r_eval.environments.session import CallResult
-from r_eval.llms.base import LLMError
-from r_eval.workflows.agent_messages import (
-    MODEL,
-    InvalidRequest,
-    completion,
-    completion_chunks,
-    parse_body,
-    parse_request,
-)
+from r_eval.workflows.agent_messages import MODEL, InvalidRequest, completion, completion_chunks, parse_request
 from r_eval.workflows.base import CALLS_PER_TURN, LimitReached, Limits, LLMProtocol, SessionProtocol
 
-T = TypeVar("T")
-SDK = "mcp.server.streamable_http_manager"
 MAX_BODY = 4 << 20
 """Bytes of a request."""
 GRACE_SECONDS = 10.0
 """How long a program may take to answer once it has reached a limit."""
-MAX_WAITING = 64
-"""Requests that may wait at once."""
 ENDPOINTS = "POST /v1/chat/completions, GET /v1/models, and MCP at /mcp/<token>"
 
 
@@ -47,11 +34,6 @@ class RequestRefused(Exception):
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
         self.status, self.code = status, code
-
-    def response(self) -> web.Response:
-        """The refusal in the form of OpenAI's errors."""
-        error = {"message": str(self), "type": "r_eval", "code": self.code, "param": None}
-        return web.json_response({"error": error}, status=self.status)
 
 
 class AgentEpisode:
@@ -68,42 +50,47 @@ class AgentEpisode:
         self.specs = session.specs
         self.limit_reached: LimitReached | None = None
         self._session, self._llm, self._limits = session, llm, limits
-        self._turns = self._calls = self._waiting = 0
-        self._own_seconds, self._since = 0.0, time.monotonic()
-        self._lock = asyncio.Lock()
+        self._turns = self._calls = 0
         self._is_over = False
-        self._failure: BaseException | None = None
-        self._stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._current: asyncio.Task[Any] | None = None
+        self._queue: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]] | None] = asyncio.Queue()
 
     async def serve(self, until: Coroutine[Any, Any, None]) -> None:
-        """Accept requests until the program's end, the end of its grace period, or a failure.
+        """Carry out requests until the program's end, or the end of its grace period.
 
         Raises:
             LLMError, EnvironmentFailure, LimitReached: The episode ends.
         """
         ending = asyncio.create_task(until)
+        ending.add_done_callback(lambda task: self._queue.put_nowait(None))
+        own_seconds, request = 0.0, None
         try:
-            await asyncio.wait({ending, self._stopped}, return_when=asyncio.FIRST_COMPLETED)
+            while True:
+                since = time.monotonic()
+                request = await self._queue.get()
+                own_seconds += time.monotonic() - since
+                if request is None or ending.done():
+                    return ending.result() if ending.done() else None
+                if own_seconds > self._limits.seconds:
+                    raise LimitReached("seconds", f"the program worked for more than {self._limits.seconds:g} s")
+                work, response = request
+                result = await self._attempt(work)
+                if not response.done():  # the client may have gone away
+                    response.set_result(result)
         finally:
             ending.cancel()
             self._is_over = True
-        async with self._lock:  # a request that is being carried out is recorded
-            if self._failure is not None:
-                raise self._failure
-
-    async def close(self) -> None:
-        """Refuse waiting and later requests, and cancel the one that is being carried out."""
-        self._is_over = True
-        if self._current is not None:
-            self._current.cancel()
-            await asyncio.wait({self._current})
+            while True:  # what was under way or waits is refused, also by `_perform` from now on
+                if request is not None and not request[1].done():
+                    request[1].set_result(self._over())
+                if self._queue.empty():
+                    break
+                request = self._queue.get_nowait()
 
     async def complete(self, data: bytes) -> web.Response:
         """The response to a chat completion. An invalid request also costs a step.
 
         Raises:
-            RequestRefused: The request is invalid, a limit is reached, or the LLM failed.
+            RequestRefused: The request is invalid, or a limit is reached.
         """
 
         async def generate() -> web.Response:
@@ -111,8 +98,7 @@ class AgentEpisode:
                 raise LimitReached("steps", f"no answer within {self._limits.steps} LLM calls")
             self._turns += 1
             try:
-                body = parse_body(data)
-                request = parse_request(body)
+                body, request = parse_request(data)
             except InvalidRequest as error:
                 self._llm.note(f"An invalid request was refused: {error}")
                 raise RequestRefused(400, "invalid_request", str(error)) from None
@@ -123,7 +109,8 @@ class AgentEpisode:
             text = "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"])
             return web.Response(text=text, content_type="text/event-stream")
 
-        return await self._perform(generate)
+        response: web.Response = await self._perform(generate)
+        return response
 
     async def call(self, api: str, arguments: dict[str, Any]) -> CallResult:
         """Call a query API; a refusal becomes an error that the program's LLM can read."""
@@ -136,73 +123,44 @@ class AgentEpisode:
             return await self._session.call(api, arguments)
 
         try:
-            return await self._perform(call)
+            result: CallResult = await self._perform(call)
         except RequestRefused as refusal:
             return CallResult(None, str(refusal), refusal.code)
+        return result
 
-    async def _perform(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Carry out work once all earlier work is done.
+    async def _perform(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        """The result of work, which is done once all earlier work is.
 
         Raises:
             RequestRefused: It was not carried out, or it failed.
         """
-        if self._waiting > MAX_WAITING:
-            raise RequestRefused(400, "too_many_requests", f"More than {MAX_WAITING} requests at once.")
-        self._waiting += 1
-        try:
-            async with self._lock:
-                if self._is_over or self._stopped.done():
-                    raise RequestRefused(400, "episode_over", "The episode is over.")
-                task = asyncio.create_task(self._attempt(work))  # it outlives a client that goes away
-                self._current = task
-                result = await task
-        finally:
-            self._waiting -= 1
+        if self._is_over:
+            raise self._over()
+        response = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((work, response))
+        result = await response
         if isinstance(result, RequestRefused):
             raise result
         return result
 
-    async def _attempt(self, work: Callable[[], Awaitable[T]]) -> T | RequestRefused:
-        """The result of work; an error ends the episode, except for a limit that leaves the program a grace period."""
+    def _over(self) -> RequestRefused:
+        return RequestRefused(400, "episode_over", "The episode is over.")
+
+    async def _attempt(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        """The result of work or its refusal. Most limits leave the program a grace period; any other error gets out."""
         try:
-            self._check_limits()
+            if self.limit_reached is not None:
+                raise self.limit_reached
             return await work()
         except RequestRefused as refusal:
             return refusal
         except LimitReached as limit:
             if limit.cause == "seconds" or not self._limits.last_chance:
-                self._fail(limit)
-            elif self.limit_reached is None:
+                raise
+            if self.limit_reached is None:
                 self.limit_reached = limit
-                asyncio.get_running_loop().call_later(GRACE_SECONDS, self._stop)
+                asyncio.get_running_loop().call_later(GRACE_SECONDS, self._queue.put_nowait, None)
             return RequestRefused(400, "limit_reached", f"This evaluation reached a limit: {limit}.")
-        except BaseException as error:  # noqa: BLE001  it ends the episode and not the server
-            if not self._is_over:
-                self._fail(error)
-            reason = str(error) if isinstance(error, LLMError | EnvironmentFailure) else "it was ended"
-            return RequestRefused(400, "episode_over", f"The episode is over: {reason}.")
-        finally:
-            self._since = time.monotonic()
-
-    def _check_limits(self) -> None:
-        """Count the time that the program has worked since the latest request.
-
-        Raises:
-            LimitReached: It has used up the time of an episode, or reached another limit before.
-        """
-        self._own_seconds += time.monotonic() - self._since
-        if self._own_seconds > self._limits.seconds:
-            raise LimitReached("seconds", f"the program worked for more than {self._limits.seconds:g} s")
-        if self.limit_reached is not None:
-            raise self.limit_reached
-
-    def _fail(self, error: BaseException) -> None:
-        self._failure = error
-        self._stop()
-
-    def _stop(self) -> None:
-        if not self._stopped.done():
-            self._stopped.set_result(None)
 
 
 @contextlib.asynccontextmanager
@@ -214,38 +172,33 @@ async def open_episode(session: SessionProtocol, llm: LLMProtocol, limits: Limit
     mcp = server_of(lambda context: episode, "r-eval", is_structured=False)
     manager = StreamableHTTPSessionManager(mcp, json_response=True, stateless=True)
 
-    async def complete(request: web.Request) -> web.StreamResponse:
-        return await episode.complete(await request.read())
-
-    async def list_models(request: web.Request) -> web.StreamResponse:
-        model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
-        return web.json_response({"object": "list", "data": [model]})
-
-    async def call_tool(request: web.Request) -> web.StreamResponse:
-        if request.method != "POST":
+    async def respond(request: web.Request) -> web.Response:
+        kind, _, token = request.path.removeprefix("/").partition("/")
+        if kind != "mcp":
+            token = request.headers.get("Authorization", "").rpartition(" ")[2]
+        if token != episode.token:
+            raise RequestRefused(401, "invalid_token", "The token is not that of the running episode.")
+        if kind == "mcp":
+            if request.method == "POST":
+                return await asgi_response(manager.handle_request, request)
             return web.Response(status=405, headers={"Allow": "POST"})
-        return await asgi_response(manager.handle_request, request)
-
-    async def not_found(request: web.Request) -> web.StreamResponse:
+        if (request.method, request.path) == ("POST", "/v1/chat/completions"):
+            return await episode.complete(await request.read())
+        if (request.method, request.path) == ("GET", "/v1/models"):
+            model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
+            return web.json_response({"object": "list", "data": [model]})
         hint = " Set your SDK to chat completions." if request.path.endswith("/responses") else ""
         raise RequestRefused(404, "not_found", f"There is only {ENDPOINTS}.{hint}")
 
-    @web.middleware
-    async def authorize(request: web.Request, handler: Any) -> web.StreamResponse:
-        header = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+    async def handle(request: web.Request) -> web.Response:
         try:
-            if request.match_info.get("token", header) != episode.token:
-                raise RequestRefused(401, "invalid_token", "The token is not that of the running episode.")
-            response: web.StreamResponse = await handler(request)
+            return await respond(request)
         except RequestRefused as refusal:
-            return refusal.response()
-        return response
+            error = {"message": str(refusal), "type": "r_eval", "code": refusal.code, "param": None}
+            return web.json_response({"error": error}, status=refusal.status)
 
-    app = web.Application(client_max_size=MAX_BODY, middlewares=[authorize])
-    app.router.add_get("/v1/models", list_models)
-    app.router.add_post("/v1/chat/completions", complete)
-    app.router.add_route("*", "/mcp/{token}", call_tool)
-    app.router.add_route("*", "/{other:.*}", not_found)
+    app = web.Application(client_max_size=MAX_BODY)
+    app.router.add_route("*", "/{path:.*}", handle)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     try:
         async with manager.run():
@@ -255,7 +208,6 @@ async def open_episode(session: SessionProtocol, llm: LLMProtocol, limits: Limit
                 episode.address = f"http://127.0.0.1:{runner.addresses[0][1]}"
                 yield episode
             finally:
-                await episode.close()
                 await runner.cleanup()
     except BaseExceptionGroup as group:  # the SDK's task group wraps the error that ends the episode
         error = group.exceptions[0]

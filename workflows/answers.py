@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 
@@ -13,18 +14,17 @@ from r_eval.llms.tool_calls import parse_action
 
 MAX_TEXT, MAX_ANSWER = 20_000, 40_000
 """Characters of a reply that are searched for tags and for an answer."""
-_SO = r"(?:(?:so|thus|therefore|hence|in conclusion),?\s+|(?:所以|因此)[,，]?\s*)"
-_IS = r"(?:(?:the|my)\s+)?(?:final\s+)?answer\s+(?:is\b|would be\b)\s*[:：]?|(?:最终)?答案[是为][:：]?"
-PREFIX = re.compile(
-    rf"^[\s*_#>]*+(?:(?:(?:final\s+)?answer|a|(?:最终)?答案|回答)[\s*_]*[:：]|{_SO}?(?:{_IS}))[\s*_]*", re.IGNORECASE
-)
-MARKED = re.compile(r"[\s*_#>]*+(?:(?:final\s+)?answer|(?:最终)?答案|回答)[\s*_]*[:：]", re.IGNORECASE)
-CONCLUDED = re.compile(rf"(?:^|[.!?。] ?)[\s*_]*+{_SO}(?:{_IS})[\s*_]*+(.*\w.*)$", re.IGNORECASE)
+_ANSWER = r"(?:(?:final|correct)\s+)?answer|(?:最终)?答案"
+_SENTENCE = rf"""(?:(?:so|thus|therefore|hence|in\ conclusion),?\s+|(?:所以|因此)[,，]?\s*)?
+(?:(?:(?:the|my)\s+)?(?:{_ANSWER})\s+(?:is\b|would\ be\b)\s*[:：]?|(?:最终)?答案[是为][:：]?)"""
+LABEL = re.compile(rf"[\s*_#>]*+(?:{_ANSWER}|回答|a)[\s*_]*+(?:[:：]|(?<!a)$)[\s*_]*+", re.IGNORECASE)
+"""The beginning of a line that says that the answer follows."""
+CONCLUSION = re.compile(rf"(?:^|(?<=[.!?。]))[\s*_#>]*+{_SENTENCE}[\s*_]*+(?=.{{0,20}}\w)", re.IGNORECASE | re.VERBOSE)
 FURTHER = re.compile(r"(?:question|q|问题)\s*+\d*+\s*+[:：]", re.IGNORECASE)
 THOUGHT = re.compile(r"^[*_#> ]*+Thought\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE | re.MULTILINE)
-BULLET = re.compile(r"[-*•]\s+(?=\S)")
+BULLET, NUMBER = re.compile(r"[-*•]\s+(?=\S)"), re.compile(r"\d{1,2}[.)]\s+(?=\S)")
 PERIOD = re.compile(r"(?<=\w\w)[.。]$")
-TAGGED = re.compile(r"<(response|answer)>((?:(?!<\1>).)*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
+TAGGED = re.compile(r"<(response|answer|final_answer)>((?:(?!<\1>).)*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
 BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})+)\}")
 INNER = re.compile(r"\\(?:text|textbf|mathrm)\{([^{}]*)\}")
 ANSWER_KEYS = ("final_answer", "answer", "Answer", "答案")
@@ -59,18 +59,18 @@ def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
 def free_answer(text: str, long: bool = False) -> str:
     """The answer in a reply without actions: a phrase, or the whole text if `long`.
 
-    Reads `<response>` or `<answer>` tags, the key "answer" of a JSON object and, unless `long`, the last `\\boxed{}`
-    first.
+    Reads `<response>`, `<answer>` or `<final_answer>` tags, the key "answer" of a JSON object at the end and, unless
+    `long`, the last `\\boxed{}` first.
     """
     tagged = [match[2].strip() for match in TAGGED.finditer(text[:MAX_TEXT])]
     text = next(filter(None, tagged), text)
     text = text[:MAX_ANSWER] if long else _excerpt(text)
     bare = FENCE.sub("", text.strip())
-    if bare.startswith("{") and bare.endswith("}"):
-        data = next((match.value for match in json_values(bare)), None)
-        values = [data[key] for key in ANSWER_KEYS if key in data] if isinstance(data, dict) else []
-        if values:
-            return answer_text(values[0])
+    if bare.endswith("}") and (bare.startswith("{") or not long):
+        for match in json_values(bare):
+            data = match.value if isinstance(match.value, dict) and match.end == len(bare) else {}
+            for key in filter(data.__contains__, ANSWER_KEYS):
+                return answer_text(data[key])
     boxed = [] if long or "\\boxed" not in text else BOXED.findall(text[-MAX_TEXT:])
     if boxed:
         return INNER.sub(r"\1", boxed[-1]).strip()
@@ -78,37 +78,40 @@ def free_answer(text: str, long: bool = False) -> str:
 
 
 def bare_answer(text: str) -> str:
-    """The answer in a free reply, without its marker: the first line that begins with "Answer:" or concludes ("So the
-    answer is ..."), else the items of a reply that is a list, else the first line with text.
+    """The answer in a free reply: what follows the first label ("Answer:") or concludes the first sentence that says
+    so ("The answer is ..."), else the whole text; of that the items if it is a list, else the first line.
 
-    Text after a further question is ignored: the model made it up.
+    A first line that ends with a colon introduces what follows. Text after a further question is ignored: the model
+    made it up.
     """
     lines: list[str] = []
-    empty = ""
-    for line in text.splitlines():
-        line = line.strip()
-        if lines and FURTHER.match(line):
-            break
+    for line in map(str.strip, text.splitlines()):
         if not line or line.startswith("```"):
             continue
-        remainder = PREFIX.sub("", line, count=1).strip()
-        if remainder and remainder != line and MARKED.match(line):
-            return _tidy(remainder)
+        if lines and FURTHER.match(line):
+            break
+        label = LABEL.match(line)
+        if label and (not lines or label[0].lower().strip("*_ #>:：") != "a"):
+            line = line[label.end() :].strip()
+            lines = [] if line else [label[0].strip()]
         is_about = "answer" in line.lower() or "答案" in line
-        conclusion = CONCLUDED.search(line[:MAX_TEXT]) if is_about else None
-        if conclusion:
-            return _tidy(conclusion[1], sentence=True)
-        empty = empty or line
-        if remainder:
-            lines.append(_tidy(remainder, sentence=remainder != line))
-    if len(lines) > 1 and all(BULLET.match(line) for line in lines):
-        return "; ".join(BULLET.sub("", line, count=1) for line in lines)
-    return BULLET.sub("", lines[0], count=1) if lines else empty
+        ends = [match.end() for match in CONCLUSION.finditer(line[:MAX_TEXT])] if is_about else []
+        if ends or (label and line):
+            return _tidy(line[ends[-1] :] if ends else line, sentence=bool(ends))
+        if line:
+            lines.append(_tidy(line))
+    if len(lines) > 1 and (lines[0].endswith((":", "：")) or LABEL.match(lines[0])):
+        lines = lines[1:]
+    for bullet in (BULLET, NUMBER):
+        items = [bullet.sub("", line, count=1) for line in itertools.takewhile(bullet.match, lines)]
+        if len(items) > (bullet is NUMBER):
+            return "; ".join(items)
+    return lines[0] if lines else ""
 
 
 def _tidy(text: str, sentence: bool = False) -> str:
     """An answer without emphasis marks and, if it is a sentence, without its period."""
-    text = PERIOD.sub("", text) if sentence else text
+    text = PERIOD.sub("", text.strip()) if sentence else text
     whole = re.fullmatch(r"\*\*([^*]+)\*\*|([^*]+)\*\*", text) if text.endswith("**") else None
     return PERIOD.sub("", (whole[1] or whole[2]).strip()) if whole else text
 
@@ -117,17 +120,11 @@ def long_answer(text: str) -> str:
     """An answer of several sentences: the whole reply without code fences, the answer marker and anything after a
     further question.
     """
-    answer_lines: list[str] = []
-    has_text = False
-    for line in text.strip().splitlines():
-        bare = line.strip()
-        if has_text and FURTHER.match(bare):
-            break
-        if not bare.startswith("```"):
-            answer_lines.append(line.rstrip())
-            has_text = has_text or bool(bare)
-    whole = "\n".join(answer_lines).strip()
-    return PREFIX.sub("", whole, count=1).strip() or whole
+    lines = [line.rstrip() for line in text.strip().splitlines() if not line.lstrip().startswith("```")]
+    end = next((i for i, line in enumerate(lines) if i and FURTHER.match(line.strip())), len(lines))
+    whole = "\n".join(lines[:end]).strip()
+    label = LABEL.match(whole)
+    return (whole[label.end() :].strip() if label else "") or whole
 
 
 def _excerpt(text: str) -> str:

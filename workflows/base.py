@@ -58,9 +58,6 @@ class LLMProtocol(Protocol):
     def note(self, text: str) -> None:
         """Record a message of the workflow, such as that an action could not be parsed."""
 
-    def fault(self, error: str) -> None:
-        """Record an error in the latest reply, such as "invented"; see `Step.error`."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Demonstration:
@@ -187,9 +184,6 @@ class Workflow:
     last_chance: ClassVar[bool] = True
     PROMPTS: ClassVar[tuple[str, ...]] = ()
 
-    async def prepare(self) -> None:
-        """Prepare for an episode; this time counts towards no limit."""
-
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
@@ -197,10 +191,8 @@ class Workflow:
         raise NotImplementedError
 
     def most_calls(self, limits: Limits) -> int:
-        """Most LLM calls of an episode, ignoring `limits.calls`: by default one per turn and the last chance."""
-        if not (self.uses_llm and self.uses_tools):
-            return int(self.uses_llm)
-        return limits.steps + int(limits.last_chance and self.last_chance)
+        """Most LLM calls of an episode, ignoring `limits.calls`: one per turn of a conversation and the last chance."""
+        return limits.steps + int(limits.last_chance) if self.last_chance else int(self.uses_llm)
 
     def settings(self) -> dict[str, Any]:
         """The settings in force, by the names of the constructor's arguments."""

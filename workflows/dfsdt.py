@@ -10,9 +10,8 @@ in nodes: thought, action and action input are one each. With its limits, the nu
 Each node restores its state of the environment, so that branches do not affect each other, if the environment can copy
 its state; otherwise all branches share one state.
 
-Two bugs of the original are not copied: the reply at the call limit is used, and a search without an answer returns its
-best give-up instead of a random one. The best give-up is the one with a final answer and the most successful calls on
-its path; ties go to the later one, which had seen more attempts.
+Two bugs of the original are not copied: the reply at the call limit is used, and a search without an answer returns
+that of the latest give-up that states one, which had seen the most attempts, instead of a random one's.
 
 Every reply is recorded with the depth of its parent node in search order, which is enough to rebuild the tree.
 """
@@ -42,7 +41,7 @@ from r_eval.workflows.base import (
     tool_specs,
     with_note,
 )
-from r_eval.workflows.fc import initial_messages
+from r_eval.workflows.fc import initial_messages, observation_of
 
 FINISH = ToolSpec(
     "Finish",
@@ -56,8 +55,7 @@ FINISH = ToolSpec(
         "required": ["return_type"],
     },
 )
-ALL_LEVELS = 10_000
-"""More levels than any tree has: the search is over."""
+INCOMPLETE = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
 ATTEMPT_CHARACTERS = 1024
 """Characters of an attempt's result in the prompts of later attempts."""
 COST = 4
@@ -71,7 +69,6 @@ class Node:
     Attributes:
         state: State of the environment at this node.
         depth, turns: ToolBench nodes and LLM replies on the path to it.
-        n_successes: Successful calls on the path to it.
         attempts: Expansions so far, as JSON.
         answer: The answer in Finish; with `gave_up`, an answer stated while giving up.
     """
@@ -80,7 +77,6 @@ class Node:
     state: Environment
     depth: int = 0
     turns: int = 0
-    n_successes: int = 0
     attempts: list[str] = dataclasses.field(default_factory=list)
     answer: str | None = None
     gave_up: bool = False
@@ -112,43 +108,48 @@ class DFSDT(Workflow):
     ) -> WorkflowResult:
         system = prompt(DFSDT, "dfsdt", domain=session.description, instruction=question.instruction)
         messages = initial_messages(question, system, {"return_type": "give_answer"}, "final_answer")
-        search = _Search(self, session, llm, limits, Node(messages, session.state()))
+        search = _Search(self, session, llm, limits)
         try:
-            await search.expand(search.best_node)
+            answer = await search.expand(Node(messages, session.state()))
+            if answer is None and not search.give_ups:
+                depth = f"{self.max_nodes} nodes" if self.max_nodes else f"{limits.steps} steps"
+                raise LimitReached("depth", f"no answer within {depth} of depth", search.latest_messages)
         except LimitReached as limit:
-            if best := search.best_give_up():
-                outcome = Outcome(kind="exhausted", cause=limit.cause, detail=str(limit))
-                return WorkflowResult(best, outcome, "give_up")
-            raise
-        return search.result()
+            if not search.given_up:
+                raise
+            outcome = Outcome(kind="exhausted", cause=limit.cause, detail=str(limit))
+            return WorkflowResult(search.given_up, outcome, "give_up")
+        if answer is not None:
+            return finished(answer, "finish")
+        times = "once" if search.give_ups == 1 else f"{search.give_ups} times"
+        outcome = Outcome(kind="gave_up", cause="give_up", detail=f"gave up {times}, no branch gave an answer")
+        return WorkflowResult(search.given_up, outcome, "give_up" if search.given_up else "unparsed")
 
 
 class _Search:
     """One search.
 
     Attributes:
-        answer: None until there is one.
-        best_node: The latest of the nodes with the most successful calls, without those that gave up.
+        latest_messages: The conversation of the latest node that did not give up.
+        given_up: The answer that the latest give-up with one stated; "" for none.
     """
 
-    def __init__(self, settings: DFSDT, session: SessionProtocol, llm: LLMProtocol, limits: Limits, root: Node) -> None:
+    def __init__(self, settings: DFSDT, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> None:
         self.settings, self.session, self.llm, self.limits = settings, session, llm, limits
-        self.max_calls = settings.max_calls or COST * limits.steps
         self.tools = (*tool_specs(session), FINISH)
-        self.calls = 0
-        self.give_ups: list[Node] = []
-        self.answer: str | None = None
-        self.best_node = root
+        self.calls = self.give_ups = 0
+        self.latest_messages: tuple[Message, ...] = ()
+        self.given_up = ""
 
-    async def expand(self, node: Node) -> int:
-        """Search below a node; returns how many levels up the search continues (1: the parent, 2: the grandparent).
+    async def expand(self, node: Node) -> str | None:
+        """The answer of the search below a node; None if there is none, and the node's parent is expanded next.
 
         Raises:
             LimitReached: All LLM calls are used up.
         """
-        limit = self.settings.max_nodes
+        limit, max_calls = self.settings.max_nodes, self.settings.max_calls or COST * self.limits.steps
         if node.depth >= limit if limit else node.turns >= self.limits.steps:
-            return 1
+            return None
         for _ in range(self.settings.beam):
             self.session.restore(node.state)
             tried = prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.attempts))
@@ -156,47 +157,26 @@ class _Search:
             child = await self._grow(node, await self.llm.generate(Request(messages, tools=self.tools), node.depth))
             self.calls += 1
             if child.gave_up:
-                self.give_ups.append(child)
+                self.give_ups += 1
+                self.given_up = child.answer or self.given_up
             elif child.answer is not None:
-                self.answer = child.answer
-                return ALL_LEVELS
-            elif child.n_successes >= self.best_node.n_successes:
-                self.best_node = child
-            if self.calls >= self.max_calls:
-                detail = f"no answer within {self.max_calls} LLM calls"
-                raise LimitReached("calls", detail, self.best_node.messages)
-            levels = 2 if child.gave_up else await self.expand(child)
-            if levels > 1:
-                return levels - 1
-        return 1
-
-    def best_give_up(self) -> str:
-        """The answer of the best give-up; "" if none states one."""
-        answers = [(node.n_successes, i, node.answer) for i, node in enumerate(self.give_ups) if node.answer]
-        return max(answers)[2] if answers else ""
-
-    def result(self) -> WorkflowResult:
-        """The result of a complete search.
-
-        Raises:
-            LimitReached: No branch gave an answer or gave up.
-        """
-        if self.answer is not None:
-            return finished(self.answer, "finish")
-        if not self.give_ups:
-            limit = self.settings.max_nodes
-            depth = f"{limit} nodes" if limit else f"{self.limits.steps} steps"
-            raise LimitReached("depth", f"no answer within {depth} of depth", self.best_node.messages)
-        count, best = len(self.give_ups), self.best_give_up()
-        detail = f"gave up {'once' if count == 1 else f'{count} times'}, no branch gave an answer"
-        outcome = Outcome(kind="gave_up", cause="give_up", detail=detail)
-        return WorkflowResult(best, outcome, "give_up" if best else "unparsed")
+                return child.answer
+            else:
+                self.latest_messages = child.messages
+            if self.calls >= max_calls:
+                raise LimitReached("calls", f"no answer within {max_calls} LLM calls", self.latest_messages)
+            if child.gave_up:
+                return None
+            answer = await self.expand(child)
+            if answer is not None:
+                return answer
+        return None
 
     async def _grow(self, node: Node, reply: Reply) -> Node:
         """The child of a node for a reply, which counts as up to three ToolBench nodes."""
         call = reply.tool_calls[0] if reply.tool_calls else None
         depth = node.depth + (1 if reply.text.strip() or call is None else 0) + (2 if call else 0)
-        child = Node(node.messages, node.state, depth, node.turns + 1, node.n_successes)
+        child = Node(node.messages, node.state, depth, node.turns + 1)
         if call is None:
             attempt: dict[str, Any] = {"thought": cut(reply.text, ATTEMPT_CHARACTERS)}
             child.messages += (reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
@@ -212,18 +192,11 @@ class _Search:
     async def _carry_out(self, call: ToolCall, child: Node) -> str:
         """Apply a call to the node that it leads to; returns the observation."""
         if call.name.lower() == "finish":
-            keys = [key for key in ("final_answer", "answer") if key in call.arguments]
-            child.answer = answer_text(call.arguments[keys[0]]) if keys else None
+            answers = [call.arguments[key] for key in ("final_answer", "answer") if key in call.arguments]
+            child.answer = answer_text(answers[0]) if answers else None
             child.gave_up = call.arguments.get("return_type") == "give_up_and_restart"
-            if child.gave_up or keys:
+            if child.gave_up or answers:
                 return "Given up." if child.gave_up else "Answered."
-            error = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
-        elif call.error is None:
-            result = await self.session.call(call.name, call.arguments)
-            child.n_successes += result.error is None
-            child.state = self.session.state()
-            return result.observation
-        else:
-            error = call.error
-        self.llm.note(error)
-        return error
+        observation = await observation_of(call, self.session, self.llm, INCOMPLETE)
+        child.state = self.session.state()
+        return observation

@@ -20,8 +20,8 @@ from r_eval.workflows.base import (
     prompt,
 )
 
-LABELS = {"en": ("Question: ", "Answer:"), "zh": ("问题：", "答案：")}
-"""Labels of a question and its answer in a base model's text, by the language of the prompt."""
+QUESTION, ANSWER = "Question: ", "Answer:"
+"""Labels in a base model's text."""
 
 
 class Direct(Workflow):
@@ -36,20 +36,13 @@ class Direct(Workflow):
     ) -> WorkflowResult:
         name = "direct_documents" if question.context else "direct"
         system = prompt(Direct, name, instruction=question.instruction)
-        label = "" if llm.chat else LABELS["en"][0]
+        label = "" if llm.chat else QUESTION
         return await answer_once(question, system, question.with_documents(f"{label}{question.text}"), llm)
 
 
-async def answer_once(
-    question: TaskInput, system: str, user: str, llm: LLMProtocol, language: str = "en"
-) -> WorkflowResult:
-    """Run an episode of one reply.
-
-    Args:
-        user: The user message with the question; for a base model it begins with the label.
-        language: Language of the labels for a base model.
-    """
-    label, start = ("", "") if llm.chat else LABELS[language]
+async def answer_once(question: TaskInput, system: str, user: str, llm: LLMProtocol) -> WorkflowResult:
+    """Run an episode of one reply; `user` is the message with the question, after its label for a base model."""
+    label, start = ("", "") if llm.chat else (QUESTION, ANSWER)
     messages = [Message("system", system)]
     for demonstration in question.demonstrations:
         messages.append(Message("user", f"{label}{demonstration.question}"))

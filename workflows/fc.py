@@ -59,15 +59,20 @@ async def run_tool_calls(reply: Reply, session: SessionProtocol, llm: LLMProtoco
     """Carry out the calls of a reply; returns the reply and the results in order as messages."""
     messages = [reply.message()]
     for number, call in enumerate(reply.tool_calls):
-        if number >= CALLS_PER_TURN:
-            observation = f"Not carried out: more than {CALLS_PER_TURN} calls at once."
-        elif call.error is None and call.name.lower() != "finish":
-            observation = (await session.call(call.name, call.arguments)).observation
-        else:
-            observation = call.error or "Finish needs the argument 'answer'."
-            llm.note(observation)
+        observation = f"Not carried out: more than {CALLS_PER_TURN} calls at once."
+        if number < CALLS_PER_TURN:
+            observation = await observation_of(call, session, llm, "Finish needs the argument 'answer'.")
         messages.append(Message("tool", observation, call_id=call.id, name=call.name))
     return messages
+
+
+async def observation_of(call: ToolCall, session: SessionProtocol, llm: LLMProtocol, incomplete_finish: str) -> str:
+    """The observation of a call; of one that cannot be carried out, the reason."""
+    if call.error is None and call.name.lower() != "finish":
+        return (await session.call(call.name, call.arguments)).observation
+    reason = call.error or incomplete_finish
+    llm.note(reason)
+    return reason
 
 
 def initial_messages(question: TaskInput, system: str, finish: dict[str, Any], answer_key: str) -> tuple[Message, ...]:

@@ -18,7 +18,7 @@ from r_eval.workflows.base import (
 class Oracle(Workflow):
     """Replays gold programs."""
 
-    uses_llm = False
+    uses_llm, last_chance = False, False
     uses_gold = True
 
     async def run(

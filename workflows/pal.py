@@ -28,7 +28,7 @@ from r_eval.workflows.base import (
     finished,
     prompt,
 )
-from r_eval.workflows.direct import LABELS
+from r_eval.workflows.direct import QUESTION
 
 MAX_FENCED, MAX_BARE = 200_000, 20_000
 """Characters of a reply that are searched for a program, with and without a code fence."""
@@ -37,7 +37,7 @@ CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
-START, STOP = "```python", ("\n```", f"\n{LABELS['en'][0].strip()}")
+START, STOP = "```python", ("\n```", f"\n{QUESTION.strip()}")
 """The start of a base model's program and its stop sequences."""
 
 
@@ -47,13 +47,10 @@ class PAL(Workflow):
     last_chance = False
     PROMPTS = ("pal",)
 
-    def most_calls(self, limits: Limits) -> int:
-        return 1
-
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages = initial_messages(question, session, "" if llm.chat else LABELS["en"][0])
+        messages = initial_messages(question, session, "" if llm.chat else QUESTION)
         request = Request(tuple(messages)) if llm.chat else Request(completion_prompt(messages, START), stop=STOP)
         text = (await llm.generate(request)).text
         code = program_in(text if llm.chat or "```" in text else f"{START}\n{text.strip()}\n```")
@@ -82,19 +79,16 @@ def initial_messages(question: TaskInput, session: SessionProtocol, label: str) 
 
 
 def program_in(text: str) -> str:
-    """The program in a reply: the first fenced block, else the lines of valid Python from the first line that looks
-    like code; "" for none.
+    """The program in a reply: the first fenced block, else the whole text, else the lines of valid Python from the
+    first line that looks like code; "" for none.
     """
     block = CODE.search(text[:MAX_FENCED])
     if block:
         return block.group(1).strip()
     text = text[:MAX_BARE]
-    starts = itertools.chain([0], (start.start() for start in BEGINNING.finditer(text)))
-    for number, start in enumerate(itertools.islice(starts, TRIES + 1)):
-        code = _readable(text[start:].split("\n"), tries=TRIES if number else 1)
-        if code:
-            return code
-    return ""
+    starts = itertools.islice(BEGINNING.finditer(text), TRIES)
+    candidates = (_readable(text[start.start() :].split("\n"), TRIES) for start in starts)
+    return _readable(text.split("\n"), 1) or next(filter(None, candidates), "")
 
 
 def _readable(lines: list[str], tries: int) -> str:

@@ -1,18 +1,14 @@
 """RAG with planned retrieval (Lewis et al., 2020): retrieve first, then answer in one reply.
 
-The query is the question, the query that comes with it, or queries that the LLM writes (`rewrite`). One query API, the
-environment's search, answers all of them. If a search finds nothing but suggests similar names (`Similar: [A, B]`, as a
-wiki's does), it is repeated for these names. The results of several queries are interleaved.
+The query is the question, or the query that comes with it. One query API, the environment's search, answers it. If it
+finds nothing but suggests similar names (`Similar: [A, B]`, as a wiki's does), it is called for these names.
 
 With `retrieval: gold` the question's own evidence replaces the results: perfect retrieval, an upper bound for any
 retriever with this LLM. Such a system is a reference and is not ranked.
-
-The prompt is Chinese for a question in Chinese and English otherwise.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -21,9 +17,6 @@ from typing import Any
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CHARACTERS_A_TOKEN, cut
 from r_eval.errors import UserError
-from r_eval.languages import language_of
-from r_eval.llms.base import Message, Request
-from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Question
 from r_eval.workflows.base import (
     Limits,
@@ -38,45 +31,28 @@ from r_eval.workflows.base import (
 )
 from r_eval.workflows.direct import answer_once
 
-RETRIEVE = "retrieve"
-"""A query API of this name is the search, wherever there is one."""
 LENGTHS = ("top_k", "k", "limit", "max_results")
 """Parameters of a search that say how many results are wanted."""
-QUERIES = 4
-NOTHING = {"en": "Nothing was found.", "zh": "没有找到任何段落。"}
 SIMILAR = re.compile(r"Similar: \[(.{1,2000})\]", re.DOTALL)
-BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 
 
 class RAG(Workflow):
     """Retrieve, then read.
 
     Args:
-        api: The search API; default: `retrieve`, else the first whose only required argument is a string, else the
-            first. If the API takes anything but one string, a chat model always writes the queries.
         top_k: Number of results in the prompt.
-        rewrite: Whether the LLM first rewrites the question as queries, which is one more LLM call.
         retrieval: "search", or "gold" for the question's own evidence.
     """
 
     last_chance, retrieves = False, True
-    PROMPTS = ("rag", "rag_rewrite", "rag_question", "rag_zh", "rag_rewrite_zh", "rag_question_zh")
+    PROMPTS = ("rag", "rag_question")
 
-    def __init__(
-        self, api: str | None = None, top_k: int = 3, rewrite: bool = False, retrieval: str = "search"
-    ) -> None:
+    def __init__(self, top_k: int = 3, retrieval: str = "search") -> None:
         if retrieval not in ("search", "gold"):
             raise ValueError(f"retrieval must be search or gold, not {retrieval!r}")
-        if not isinstance(rewrite, bool):
-            raise ValueError(f"rewrite must be true or false, not {rewrite!r}")
-        if api is not None and not isinstance(api, str):
-            raise ValueError(f"api must be the name of a query API, not {api!r}")
-        self.api, self.top_k, self.rewrite, self.retrieval = api, positive_int("top_k", top_k), rewrite, retrieval
+        self.top_k, self.retrieval = positive_int("top_k", top_k), retrieval
         self.uses_gold = retrieval == "gold"
         self.uses_tools = not self.uses_gold
-
-    def most_calls(self, limits: Limits) -> int:
-        return 1 if self.uses_gold else 2  # the LLM may have to write the queries
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
@@ -87,60 +63,31 @@ class RAG(Workflow):
                 return ended("gave_up", "no_evidence", "the question has no program, evidence or context")
             llm.note("The question's own evidence replaces the search results.")
         else:
-            texts = await self._retrieve(question, session, llm)
-        characters, language = limits.observation * CHARACTERS_A_TOKEN, language_of(question.text)
-        passages = "\n\n".join(f"[{i}] {cut(text, characters)}" for i, text in enumerate(texts, 1)) or NOTHING[language]
-        system = _prompt("rag", question, domain=session.description, instruction=question.instruction)
-        user = _prompt("rag_question", question, passages=passages, question=question.text)
-        return await answer_once(question, system, question.with_documents(user), llm, language)
+            texts = await self._retrieve(question.query or question.text, session)
+        characters = limits.observation * CHARACTERS_A_TOKEN
+        passages = "\n\n".join(f"[{i}] {cut(text, characters)}" for i, text in enumerate(texts, 1))
+        system = prompt(RAG, "rag", domain=session.description, instruction=question.instruction)
+        user = prompt(RAG, "rag_question", passages=passages or "Nothing was found.", question=question.text)
+        return await answer_once(question, system, question.with_documents(user), llm)
 
-    async def _retrieve(self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
-        """The results for the question without duplicates, best first."""
-        spec = search_api(session.specs, self.api)
-        queries: list[Mapping[str, Any]] = []
-        if llm.chat and (self.rewrite or text_parameter(spec) is None):
-            queries = await _write_queries(question, session, llm, spec)
-        queries = queries or [_query(question.query or question.text, spec)]
-        results = [await self._search(query, spec, session) for query in queries]
-        interleaved = itertools.chain.from_iterable(itertools.zip_longest(*results))
-        return list(dict.fromkeys(item for item in interleaved if item is not None))[: self.top_k]
-
-    async def _search(self, query: Mapping[str, Any], spec: ApiSpec, session: SessionProtocol) -> list[str]:
-        """The results of one query or, if there are none, of the similar names that it suggests."""
-        size = {name: self.top_k for name in LENGTHS if _is(spec, name, "integer")}
-        result = await session.call(spec.name, {**size, **query})
-        if result.error is None:
-            return [_passage(item) for item in result.value] if isinstance(result.value, list) else [result.observation]
-        text, similar = text_parameter(spec), SIMILAR.search(result.observation)
-        if result.error != "not_found" or text is None or similar is None:
-            return []
-        names = similar.group(1).split(", ")[: self.top_k]
-        results = [await session.call(spec.name, {**size, text: name}) for name in names]
-        return [item.observation for item in results if item.error is None]
-
-
-async def _write_queries(
-    question: TaskInput, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
-) -> list[Mapping[str, Any]]:
-    """The queries that the LLM writes for the question: search calls, or texts to search for."""
-    arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
-    form = f"{spec.name}({arguments})"
-    values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
-    system = _prompt("rag_rewrite", question, **values)
-    request = Request((Message("system", system), Message("user", question.text)))
-    text = (await llm.generate(request)).text
-    lines = dict.fromkeys(BULLET.sub("", line).strip() for line in text.splitlines())
-    queries: list[Mapping[str, Any]] = []
-    for line in itertools.islice((line for line in lines if line and not line.startswith("```")), QUERIES):
-        action = parse_action(line, {spec.name: spec})
-        is_search = action is not None and action.name == spec.name and action.arguments
-        queries.append(action.arguments if action and is_search else _query(line, spec))
-    return queries
-
-
-def _prompt(name: str, question: TaskInput, /, **values: str) -> str:
-    """A prompt in the question's language."""
-    return prompt(RAG, f"{name}_zh" if language_of(question.text) == "zh" else name, **values)
+    async def _retrieve(self, query: str, session: SessionProtocol) -> list[str]:
+        """The results of the search, best first; if there are none, those for the similar names that it suggests."""
+        spec = search_api(session.specs)
+        types = {name: schema.get("type") for name, schema in spec.json_schema()["properties"].items()}
+        sizes = {name: self.top_k for name in LENGTHS if types.get(name) == "integer"}
+        parameter = text_parameter(spec) or next(iter(types), "query")
+        result = await session.call(spec.name, {**sizes, parameter: query})
+        results = [result]
+        similar = SIMILAR.search(result.observation)
+        if result.error == "not_found" and similar:
+            names = similar.group(1).split(", ")[: self.top_k]
+            results = [await session.call(spec.name, {**sizes, parameter: name}) for name in names]
+        texts: list[str] = []
+        for result in results:
+            if result.error is None:
+                found = isinstance(result.value, list)
+                texts += [_passage(item) for item in result.value] if found else [result.observation]
+        return list(dict.fromkeys(texts))[: self.top_k]
 
 
 async def gold_passages(question: Question, session: SessionProtocol) -> list[str]:
@@ -164,37 +111,24 @@ async def gold_passages(question: Question, session: SessionProtocol) -> list[st
     return list(dict.fromkeys(filter(None, texts)))
 
 
-def search_api(specs: Mapping[str, ApiSpec], name: str | None) -> ApiSpec:
-    """The search API; see `RAG`.
+def search_api(specs: Mapping[str, ApiSpec]) -> ApiSpec:
+    """The search API: `retrieve`, else the first whose only required argument is a string, else the first.
 
     Raises:
-        UserError: The environment has no such API or no API.
+        UserError: The environment has no API.
     """
-    if name is not None:
-        if name not in specs:
-            raise UserError(f"rag: the environment has no query API '{name}' (api:); it has: {', '.join(specs)}")
-        return specs[name]
     if not specs:
         raise UserError("rag: the environment has no query API to search with")
     first = next((spec for spec in specs.values() if text_parameter(spec) is not None), None)
-    return specs.get(RETRIEVE) or first or next(iter(specs.values()))
+    return specs.get("retrieve") or first or next(iter(specs.values()))
 
 
 def text_parameter(spec: ApiSpec) -> str | None:
     """The parameter for the query, if an API requires one string and nothing else; otherwise None."""
     required = [p.name for p in spec.parameters if p.required]
-    return required[0] if len(required) == 1 and _is(spec, required[0], "string") else None
-
-
-def _query(text: str, spec: ApiSpec) -> dict[str, Any]:
-    """The arguments of a search for a text, by default the first argument."""
-    return {text_parameter(spec) or next((p.name for p in spec.parameters), "query"): text}
-
-
-def _is(spec: ApiSpec, parameter: str, kind: str) -> bool:
-    """Whether an API has a parameter of a JSON type."""
-    schema = spec.json_schema()["properties"].get(parameter)
-    return isinstance(schema, dict) and schema.get("type") == kind
+    if len(required) == 1 and spec.json_schema()["properties"][required[0]].get("type") == "string":
+        return required[0]
+    return None
 
 
 def _passage(item: Any) -> str:

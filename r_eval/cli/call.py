@@ -36,8 +36,6 @@ class Recorder:
 
     def note(self, text: str) -> None: ...
 
-    def fault(self, error: str) -> None: ...
-
 
 def call(
     environment: EnvironmentName,

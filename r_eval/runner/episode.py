@@ -89,7 +89,6 @@ async def run_episode(
             raise unavailable
         session = await _opened(cell, question, seeds, resources, steps, clock)
         task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
-        await cell.workflow.prepare()
         async with clock.running():
             ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits))
     except Unwritable:

@@ -170,12 +170,6 @@ class EpisodeLLM:
         """Record a message of the workflow's own."""
         self._steps.append(Step.of(kind="observation", text=text))
 
-    def fault(self, error: str) -> None:
-        """Record what the workflow found wrong with the latest reply."""
-        latest = next((step for step in reversed(self._steps) if step.kind == "thought"), None)
-        if latest is not None:
-            latest.error = error
-
     def _count(self, reply: Reply) -> None:
         usage = self.usage
         self._latest = reply.tokens.prompt + reply.tokens.completion

@@ -114,7 +114,7 @@ WORKFLOWS: dict[str, Any] = {
     "fc": FC,
     "dfsdt": DFSDT,
     "pal": PAL,
-    "rag": lambda: RAG(rewrite=True),
+    "rag": RAG,
     "direct": Direct,
     "agent": lambda: Agent(function=f"{AGENTS}:answer"),
 }

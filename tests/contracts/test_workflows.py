@@ -20,7 +20,6 @@ from tests.timing import quickest
 from tests.workflow_contract import Pantry, Talker, WorkflowContract, in_every_notation, played
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "rag with rewriting": ("rag", {"rewrite": True}),
     "rag with gold": ("rag", {"retrieval": "gold"}),
 }
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
-from r_eval.folder import Cell
 from r_eval.llms.base import Reply, Request
 from r_eval.records import Episode, Question, Step
-from r_eval.runner.demonstrations import work_out
-from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.plan import PlannedCell, PlannedTask
-from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits, Workflow
-from tests.workflow_contract import Talker
+from tests.workflow_contract import Talker, played
 
 LLMClient = Callable[[Request], Reply | str] | Sequence[Reply | str]
 
@@ -85,22 +79,14 @@ def play(pantry: Environment, brief_sandbox: Sandbox) -> Play:
         workflow: Workflow,
         speaker: LLMClient,
         *,
-        shown: Iterable[Question] = (),
+        shown: Sequence[Question] = (),
         native: bool = True,
         environment: Environment | None = None,
         question: Question = QUESTION,
         **limits: Any,
     ) -> Played:
-        llm, bounds, domain = talker(speaker, native), Limits(**limits), environment or pantry
-        task = Task("pantry/test", "pantry", (question,), tuple(shown), instruction="Answer with a name.")
-        planned = PlannedTask(task, domain, (question,), tuple(shown))
-        cell = PlannedCell(Cell("tested", "talker", "clean", task.name), workflow, planned, {})
-
-        async def main() -> Episode:
-            examples = await work_out(planned.demonstrations, domain, brief_sandbox, bounds.observation)
-            resources = Resources(bounds, brief_sandbox, {cell.cell.task: examples})
-            return await run_episode(cell, question, 0, llm, resources)
-
-        return Played(asyncio.run(main()), llm.requests)
+        llm = talker(speaker, native)
+        episode = played(workflow, llm, environment or pantry, Limits(**limits), question, shown, brief_sandbox)
+        return Played(episode, llm.requests)
 
     return carry_out

@@ -33,93 +33,53 @@ class Library(Environment):
 
 LIBRARY: Any = Library
 SPECS = specs_of(LIBRARY)
-JANE = {"name": "Jane Roe", "organization": "Acme"}
 
 
-def parse(text: str) -> tuple[str, dict[str, Any]] | None:
-    action = parse_action(text, SPECS)
-    return (action.name, dict(action.arguments)) if action else None
+def action(name: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    return name, arguments
 
+
+KENYA = action("Search", entity="Kenya")
+JANE = action("searchPerson", name="Jane Roe", organization="Acme")
 
 # Actions; tests/llms has the notations of tool calls
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "parsed"),
     [
-        "Search[Kenya]",
-        "Search(Kenya)",
-        "search['Kenya']",
-        'Search(entity="Kenya")',
-        "Search[entity=Kenya]",
-        'Search({"entity": "Kenya"})',
-        "Thought 1: I need the page of Kenya.\nAction 1: Search[Kenya]",
-        "**Action 1:** `Search[Kenya]`",
-        "Action:\n```\nSearch[Kenya]\n```",
-        "Search[Kenya] and then I will see what it says.",
-        "Search[Kenya",
-        "Search[\nKenya\n]",
-        "Action: Search\nAction Input: Kenya",
-        "Action 1: Search[Kenya]\nAction 2: Search[Uganda]",
-        "Action 1: Search[Kenya]\nObservation 1: ...\nAction 2: Finish[Nairobi]",
-        "Thought: the transaction: f(x) matters.\nAction: Search[Kenya]",
-    ],
-)
-def test_the_first_action_is_parsed_in_any_notation(text: str) -> None:
-    assert parse(text) == ("Search", {"entity": "Kenya"})
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments"),
-    [
+        *((text, KENYA) for text in ("Search[Kenya]", "search['Kenya']", "Search[entity=Kenya]", "Search[Kenya")),
+        ("Thought 1: I need it.\nAction 1: Search[Kenya]\nObservation 1: ...\nAction 2: Finish[Nairobi]", KENYA),
+        ("**Action 1:** `Search[Kenya]`", KENYA),
+        ("Action: Search\nAction Input: Kenya", KENYA),
         ("searchPerson(name=Jane Roe, organization=Acme)", JANE),
         ("SearchPerson[ name = Jane Roe , organization = Acme ]", JANE),
-        ("searchPerson(name=Roe, Jane, organization=Acme, Inc.)", {"name": "Roe, Jane", "organization": "Acme, Inc."}),
-        ("searchPerson(“李娜”, “北大”, 5)", {"name": "李娜", "organization": "北大", "limit": 5}),
-        ("searchPerson(name=2001, limit=true)", {"name": "2001", "limit": True}),
-    ],
-)
-def test_several_arguments_need_neither_names_nor_quotes(text: str, arguments: dict[str, Any]) -> None:
-    assert parse(text) == ("searchPerson", arguments)
-
-
-@pytest.mark.parametrize(
-    "entity",
-    [
-        "Foo (film) [1]",
-        "[1]",
-        "Côte d'Ivoire",
-        'the "Big" one',
-        "Kenya, Africa",
-        "a=b",
-        "007",
-        "True",
-        "東京",
-        "f(x) = y",
-    ],
-)
-def test_text_in_square_brackets_or_quotes_is_literal(entity: str) -> None:
-    quoted = entity.replace('"', '\\"')
-    for text in (f"Action 1: Search[{entity}]", f'Search(entity="{quoted}")'):
-        assert parse(text) == ("Search", {"entity": entity})
-
-
-@pytest.mark.parametrize(
-    ("text", "action"),
-    [
-        ("Action: Look[Kenya]", ("Look", {"input": "Kenya"})),
-        ("Search[  ]", ("Search", {})),
+        ("searchPerson(name=Roe, Jane, limit=2)", action("searchPerson", name="Roe, Jane", limit="2")),
+        ("searchPerson(“李娜”, “北大”, 5)", action("searchPerson", name="李娜", organization="北大", limit=5)),
+        ("searchPerson(name=2001, limit=true)", action("searchPerson", name="2001", limit=True)),
+        ("Action: Look[Kenya]", action("Look", input="Kenya")),
+        ("Search[  ]", action("Search")),
         *((text, None) for text in ("", "Nairobi", "Look[Kenya]", "I think (so).", "Action 1:", "ReSearch[Kenya]")),
         ('<tool_call>{"name": "Search", "arg</tool_call>', None),
     ],
 )
-def test_only_a_marked_action_may_have_an_unknown_name(text: str, action: Any) -> None:
-    assert parse(text) == action
+def test_the_first_action_is_parsed_and_only_a_marked_one_may_have_an_unknown_name(text: str, parsed: Any) -> None:
+    found = parse_action(text, SPECS)
+    assert (found and (found.name, dict(found.arguments))) == parsed
+
+
+@pytest.mark.parametrize("entity", ["Foo (film) [1]", "Côte d'Ivoire", 'the "Big" one', "a=b", "007", "東京"])
+def test_text_in_square_brackets_or_quotes_is_literal(entity: str) -> None:
+    quoted = entity.replace('"', '\\"')
+    for text in (f"Action 1: Search[{entity}]", f'Search(entity="{quoted}")'):
+        parsed = parse_action(text, SPECS)
+        assert (parsed and parsed.arguments) == {"entity": entity}
 
 
 def test_nothing_of_an_action_is_ever_evaluated() -> None:
     code = "__import__('os').getcwd()"
-    assert parse(f"Search({code})") == ("Search", {"entity": code})
+    found = parse_action(f"Search({code})", SPECS)
+    assert (found and found.arguments) == {"entity": code}
 
 
 # Answers
@@ -128,40 +88,41 @@ def test_nothing_of_an_action_is_ever_evaluated() -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("finish(Nairobi)", "Nairobi"),
         ('Action 3: Finish[answer="Nairobi"]', "Nairobi"),
         ("Finish[The Tana (river), the longest]", "The Tana (river), the longest"),
         ("Finish[1,000]", "1,000"),
-        ("Finish[a\nb]", "a\nb"),
         ('Finish(["a", "b"])', "a; b"),
-        ("Finish(True)", "yes"),
         ("Finish[]", ""),
         ('{"name": "Finish", "arguments": {"answer": "Nairobi"}}', "Nairobi"),
     ],
 )
 def test_the_argument_of_finish_is_the_answer_as_text(text: str, answer: str) -> None:
-    action = parse_action(text, SPECS)
-    assert action is not None
-    assert (action.name, action_answer(action)) == ("Finish", answer)
+    finish = parse_action(text, SPECS)
+    assert finish is not None
+    assert (finish.name, action_answer(finish)) == ("Finish", answer)
 
 
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
         ("  Nairobi \n", "Nairobi"),
-        ("answer : Nairobi", "Nairobi"),
         ("**Answer:** Nairobi", "Nairobi"),
-        ("A: Nairobi", "Nairobi"),
         ("The final answer is Nairobi", "Nairobi"),
+        ("### Answer\n\n**Nairobi**", "Nairobi"),
+        ("Sure! The correct answer is Nairobi.", "Nairobi"),
+        ("The answer is not Kisumu. So the answer is Nairobi.", "Nairobi"),
+        ("Final Answer: The answer is Nairobi.", "Nairobi"),
+        ("<final_answer>Nairobi</final_answer>", "Nairobi"),
+        ("It has these:\n1. egg\n2. butter\nEnjoy! 😀", "egg; butter"),
+        ("The capital is:\nNairobi", "Nairobi"),
+        ("2. Mai 1990", "2. Mai 1990"),
+        ('Here:\n```json\n{"answer": "Nairobi"}\n```', "Nairobi"),
         ("Kenya has a capital. So the answer is: Nairobi.", "Nairobi"),
         ("Answer: -5", "-5"),
         ("\n\nNairobi\nIt is the capital.", "Nairobi"),
-        ("```\nNairobi\n```", "Nairobi"),
         ("Answer: ", "Answer:"),
-        ("Answer:\nNairobi", "Nairobi"),
         ("It is Nairobi.\n**Final Answer:** Nairobi", "Nairobi"),
         ("Nairobi\n\nQ: And of Peru?\nA: Lima", "Nairobi"),
-        ("Nairobi\nA: it is the capital", "Nairobi"),
         ("问的是首都。\n**最终答案**：内罗毕", "内罗毕"),
         ("所以答案是内罗毕。", "内罗毕"),
         ("内罗毕\n问题：利马呢？", "内罗毕"),
@@ -170,7 +131,6 @@ def test_the_argument_of_finish_is_the_answer_as_text(text: str, answer: str) ->
         ("so \\boxed{\\text{Nairobi}}", "Nairobi"),
         ("Well. <answer>Nairobi</answer> Done.", "Nairobi"),
         ("", ""),
-        ("```", ""),
         *((text, text) for text in ("A Tale of Two Cities", "Answers in Genesis", "A", "3.50", "Á Bao A Qu")),
     ],
 )
@@ -187,9 +147,7 @@ def test_a_free_reply_is_its_marked_line_or_its_first(text: str, answer: str) ->
         ("One.\nQuestion: And then?\nThree.", "One."),
         ("Answer:", "Answer:"),
         ("Well.\n<RESPONSE>\nOne.\nTwo.\n</RESPONSE>\nDone.", "One.\nTwo."),
-        ("<response>One.\nTwo.", "One.\nTwo."),
         ("<response> </response>One.", "<response> </response>One."),
-        ("<response><response>One.</response>", "One."),
     ],
 )
 def test_a_long_answer_is_the_whole_reply_or_its_tagged_part(text: str, answer: str) -> None:
@@ -211,29 +169,6 @@ def test_a_long_answer_is_the_whole_reply_or_its_tagged_part(text: str, answer: 
 )
 def test_a_last_reply_that_is_cut_or_calls_an_api_is_no_answer(text: str, is_cut: bool, answer: str) -> None:
     assert final_answer(Reply(text, finish="length" if is_cut else "stop"), SPECS) == answer
-
-
-# Programs
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\n\nanswer = 1\n",
-        "```py\nanswer = 1\n```",
-        "```\nanswer = 1```",
-        "```python\nanswer = 1",
-        "Here is the program:\n```python\nanswer = 1\n```\nIt is short.",
-        "```python\nanswer = 1\n```\n```python\nanswer = 2\n```",
-    ],
-)
-def test_a_program_is_found_in_fenced_and_in_bare_text(text: str) -> None:
-    assert program_in(text) == "answer = 1"
-
-
-@pytest.mark.parametrize("text", ["", "I do not know.", "answer = (", "```python\n```", "def f(:", "\0"])
-def test_other_text_has_no_program(text: str) -> None:
-    assert program_in(text) == ""
 
 
 # Hostile replies
@@ -268,6 +203,8 @@ def test_no_reply_raises(text: str) -> None:
         ("x", " ", "x"),
         ("x", "\n", "```x"),
         ("So the answer is ", "*", ""),
+        ("", ". The answer is ", ""),
+        ("", '{"answer": ', "}"),
         ("\\boxed{", "{a}", ""),
         ("f(1", "+1", ")"),
         ("Action 1: ", "Search[", ""),

@@ -58,7 +58,7 @@ def text_of(played: Any, request: int = 0) -> str:
             f"Finish[flour]\n\nQuestion: {EGG}\nThought 1:",
             ("\nObservation", "\nQuestion:"),
         ),
-        (RAG(api="find_dish"), " omelette", f"\n\nQuestion: {EGG}\nAnswer:", ("\nQuestion:", "\n\n")),
+        (RAG(), " omelette", f"\n\nQuestion: {EGG}\nAnswer:", ("\nQuestion:", "\n\n")),
     ],
     ids=["direct", "pal", "react", "rag"],
 )
@@ -87,34 +87,12 @@ def test_text_after_the_answer_does_not_count(complete: Any, reply: str, answer:
     assert (played.answer, played.outcome[0]) == (answer, "finished" if answer else "gave_up")
 
 
-@pytest.mark.parametrize(
-    ("reply", "outcome"),
-    [
-        ("\nanswer = 'a'\n```\n\nQuestion: What is in it?\n```python\nanswer = 'b'\n```", ("finished", "")),
-        ("```python\nanswer = 'a'\n", ("finished", "")),
-        ("\nif True:\n    answer = 'a'\n", ("finished", "")),
-        ("\nanswer = (", ("tool_misuse", "syntax")),
-        ("", ("tool_misuse", "no_program")),
-    ],
-)
-def test_a_program_ends_with_its_fence(complete: Any, reply: str, outcome: tuple[str, str]) -> None:
-    played = complete(PAL(), [reply])
-    assert (played.answer, played.outcome) == ("a" if outcome == ("finished", "") else "", outcome)
-
-
 def test_react_continues_its_text(complete: Any) -> None:
     played = complete(ReAct(), [" I look.\nAction 1: ingredients[omelette]", " I know.\nAction 2: Finish[omelette]"])
     turn = " I look.\nAction 1: ingredients[omelette]\nObservation 1: 2 results.\negg\nbutter\nThought 2:"
     assert text_of(played, 1) == text_of(played) + turn
     played = complete(ReAct(), ["Thought 1: I look.\nAction 1: ingredients[pizza]", "Finish[x]"])
     assert "Thought 1: Thought" not in text_of(played, 1)
-
-
-def test_a_chinese_question_has_chinese_labels(complete: Any) -> None:
-    question = Question(id="q1", question="哪道菜里有鸡蛋？", answers=["omelette"], level="KS")
-    played = complete(RAG(api="find_dish", rewrite=True), [" omelette"], question=question)
-    assert text_of(played).endswith("\n\n问题：哪道菜里有鸡蛋？\n答案：")
-    assert len(played.requests) == 1
 
 
 @pytest.mark.slow

@@ -1,154 +1,82 @@
 """Demonstrations: from gold programs, in each workflow's own notation, the same for all, and never asked.
 
-What a workflow shows to the LLM is read back here with the reader that the workflow reads replies with; it must be
-the calls that the demonstration's program really makes, with what they really gave.
+What a workflow shows is what it reads: an LLM that replies as the demonstrations do makes the calls of the gold
+programs, gets the observations that are shown, and scores 1.0 on the embedded tasks within the default limits.
 """
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from r_eval import Grid
+from r_eval.analysis import metrics
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.schema import ApiSpec
-from r_eval.environments.session import Session
-from r_eval.llms.base import Message, Request
-from r_eval.llms.tool_calls import parse_action
+from r_eval.llms.base import Reply
+from r_eval.llms.tool_calls import format_tool_call
 from r_eval.plugins import names
-from r_eval.records import Step
 from r_eval.runner.demonstrations import reasoning, work_out
 from r_eval.runner.plan import resolve
-from r_eval.tasks.base import installed, open_environment
-from r_eval.workflows.answers import action_answer
+from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.workflows.base import Demonstration, Workflow, make
-from r_eval.workflows.pal import program_in
 from tests.paper import paper_tasks
 
 WORKFLOWS = names("workflows", Workflow)
-del WORKFLOWS["agent"]  # it is handed the demonstrations, and shows what it likes
 SHOTS = 6
-
-Call = tuple[str, Mapping[str, Any], str | None]
-
-
-@dataclasses.dataclass(frozen=True)
-class Shown:
-    """A demonstration as it stands in a request: calls with what they gave (None where the notation shows none)."""
-
-    calls: tuple[Call, ...]
-    answer: str | None
+SOLVED = 14
+"""Questions of a task that are shown and then asked."""
 
 
 @functools.cache
-def worked_out(name: str) -> tuple[Environment, tuple[Demonstration, ...]]:
-    """A task's environment and the first of its demonstrations."""
+def worked_out(name: str) -> tuple[Task, Environment, tuple[Demonstration, ...]]:
+    """A task, its environment, and its first questions as demonstrations."""
     task = installed(name)
     environment = open_environment(task.environment)
 
     async def work() -> tuple[Demonstration, ...]:
         with Sandbox() as sandbox:
-            return await work_out(task.demonstrations[:SHOTS], environment, sandbox, 1000)
+            return await work_out(task.questions[:SOLVED], environment, sandbox, 1000)
 
-    return environment, asyncio.run(work())
-
-
-def parts(request: Request, shown: Sequence[Demonstration]) -> Iterator[Sequence[Message]]:
-    """The messages of each demonstration, without its question."""
-    messages = request.messages
-    starts = [i for i, m in enumerate(messages) if m.role == "user" and any(d.question in m.content for d in shown)]
-    assert len(starts) == len(shown)
-    ends = [*starts[1:], len(messages) - 1]
-    for start, end, demonstration in zip(starts, ends, shown, strict=True):
-        assert demonstration.question in messages[start].content
-        yield messages[start + 1 : end]
+    return task, environment, asyncio.run(work())
 
 
-def in_react(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
-    calls: list[Call] = []
-    for i, (said, then) in enumerate(zip(part[:-1:2], part[1::2], strict=True), 1):
-        action = parse_action(said.content, specs)
-        assert action is not None
-        start = f"Observation {i}: "
-        assert then.content.startswith(start)
-        calls.append((action.name, action.arguments, then.content.removeprefix(start)))
-    last = parse_action(part[-1].content, specs)
-    assert last is not None
-    assert last.name == "Finish"
-    return Shown(tuple(calls), action_answer(last))
+def test_the_workflows_that_ask_an_llm_are_these() -> None:
+    asking = {name for name, cls in WORKFLOWS.items() if cls.uses_llm}
+    assert asking == {"react", "pal", "fc", "dfsdt", "rag", "direct", "agent"}  # an agent shows what it likes
 
 
-def in_calls(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
-    calls = [call for message in part for call in message.tool_calls]
-    results = [message for message in part if message.role == "tool"]
-    assert [call.id for call in calls] == [message.call_id for message in results]
-    assert part[-1].role == "assistant"
-    *made, last = calls
-    assert last.name == "Finish"
-    answer = last.arguments.get("answer", last.arguments.get("final_answer"))
-    return Shown(tuple((c.name, c.arguments, r.content) for c, r in zip(made, results, strict=False)), answer)
-
-
-def in_a_program(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
-    """The calls of the program that is shown; what they gave is not."""
-    (message,) = part
-    environment = next(e for e, _ in map(worked_out, paper_tasks()) if e.specs().keys() == specs.keys())
-    calls: list[Step] = []
-
-    async def carry_out() -> None:
-        with Sandbox() as sandbox:
-            await Session(environment, sandbox, calls.append).run_program(program_in(message.content))
-
-    asyncio.run(carry_out())
-    return Shown(tuple((call.api or "", call.arguments or {}, None) for call in calls), None)
-
-
-def in_an_answer(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
-    (message,) = part
-    return Shown((), message.content)
-
-
-Reader = Callable[[Sequence[Message], Request, Mapping[str, ApiSpec]], Shown]
-READERS: dict[str, Reader] = {
-    "react": in_react,
-    "pal": in_a_program,
-    "fc": in_calls,
-    "dfsdt": in_calls,
-    "rag": in_an_answer,
-    "direct": in_an_answer,
-}
-
-
-@pytest.mark.parametrize("workflow", READERS)
+@pytest.mark.parametrize(
+    ("workflow", "native"),
+    [*((name, True) for name in ("react", "pal", "fc", "dfsdt", "rag", "direct")), ("fc", False), ("dfsdt", False)],
+)
 @pytest.mark.parametrize("name", paper_tasks())
-def test_a_workflow_shows_the_calls_that_the_gold_programs_really_make(name: str, workflow: str, play: Any) -> None:
-    environment, demonstrations = worked_out(name)
-    task = installed(name)
-    played = play(
-        make(WORKFLOWS[workflow], workflow, {}),
-        ["nothing"],
-        shown=task.demonstrations[:SHOTS],
-        environment=environment,
-        question=task.questions[0],
-    )
-    request, reader = played.requests[0], READERS[workflow]
-    for demonstration, part in zip(demonstrations, parts(request, demonstrations), strict=True):
-        found = reader(part, request, environment.specs())
-        assert found.answer in (None, demonstration.answer)
-        if reader is not in_an_answer:
-            calls = [(call.api, call.arguments, call.observation or "") for call in demonstration.calls]
-            assert [(api, arguments) for api, arguments, _ in found.calls] == [call[:2] for call in calls]
-            assert all(result in (None, call[2]) for (*_, result), call in zip(found.calls, calls, strict=True))
-
-
-def test_every_workflow_that_asks_an_llm_has_a_reader_here() -> None:
-    assert READERS.keys() == {name for name, cls in WORKFLOWS.items() if cls.uses_llm}
+def test_replies_as_they_are_shown_solve_the_task(name: str, workflow: str, native: bool, play: Any) -> None:
+    task, environment, demonstrations = worked_out(name)
+    made, metric = make(WORKFLOWS[workflow], workflow, {}), metrics.get(task.metric)
+    request = play(made, "x", shown=task.questions[:SOLVED], environment=environment).requests[0]
+    shown = list(request.messages)
+    starts = [
+        i for i, m in enumerate(shown) if m.role == "user" and any(d.question in m.content for d in demonstrations)
+    ]
+    assert len(starts) == len(demonstrations) == SOLVED
+    for start, end, question, demonstration in zip(
+        starts, [*starts[1:], len(shown) - 1], task.questions, demonstrations, strict=False
+    ):
+        part = shown[start + 1 : end]
+        replies = [Reply(m.content, m.tool_calls) for m in part if m.role == "assistant"]
+        if not native:
+            replies = [Reply("\n".join([r.text, *map(format_tool_call, r.tool_calls)])) for r in replies]
+        played = play(made, replies, environment=environment, question=question, native=native)
+        assert metric(played.answer, question.answers) == 1.0
+        if native:
+            conversation = list(played.requests[-1].messages[2:])
+            assert conversation == part[: len(conversation)]
+        if workflow not in ("rag", "direct"):
+            assert [(c.api, c.arguments) for c in played.calls] == [(c.api, c.arguments) for c in demonstration.calls]
 
 
 # Never asked

@@ -30,7 +30,7 @@ from r_eval.workflows.react import ReAct
 from tests.workflows.conftest import Play
 
 ROOT = Path(__file__).parents[2]
-AGENT = f"{ROOT / 'tests' / 'agents.py'}:show_knowledge"
+AGENT = f"{ROOT / 'tests' / 'agents.py'}:show_input"
 WORKFLOWS: dict[str, Workflow] = {"react": ReAct(), "fc": FC(), "dfsdt": DFSDT(), "pal": PAL(), "rag": RAG()}
 WORKFLOWS["direct"] = Direct()
 STEPWISE = ("react", "fc", "dfsdt")
@@ -63,7 +63,7 @@ DEMONSTRATION = Question(
 )
 FACTS = {
     "question": ["Who pressed Caltha palustris?"],
-    "form of the answer": ["Answer with a name."],
+    "form of the answer": ["Answer in one word."],
     "documents (`passages: prompt`)": ["Notebook", "The marsh was drained in 1920."],
     "description of the environment": ["Pressed plants of Żuławy."],
     "query APIs: name, what it does, details": [
@@ -73,7 +73,8 @@ FACTS = {
     ],
     "parameters: name, type, default, description": ["plant", "str", "A Latin name.", "most", "int", "77", "How many"],
     "type of the result": ["list[str]"],
-    "demonstrations: question and answer": ["How many sheets of Iris sibirica are there?"],
+    "demonstrations: question": ["How many sheets of Iris sibirica are there?"],
+    "demonstrations: answer": ["three sheets"],
     "demonstrations: calls": ["'Iris sibirica'"],
     "demonstrations: reasoning": ["The sheets must be counted.", "All are of one plant."],
     "demonstrations: observations": ["3 results.\nsheet 0 of Iris sibirica\nsheet 1 of Iris sibirica"],

@@ -1,13 +1,11 @@
-"""Two thousand hostile programs through PAL: all end within the limits, none reaches the machine, the run goes on."""
+"""A thousand hostile programs through PAL: all end within the limits, none reaches the machine, the run goes on."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import socket
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +23,7 @@ from r_eval.workflows.base import Limits
 from r_eval.workflows.pal import PAL
 from tests.workflows.hostile import FAMILIES, programs
 
-EACH = 125
+EACH = 60
 WORKERS = 4
 LIMITS = ProgramLimits(seconds=0.2, memory=16 * 1024 * 1024, calls=20)
 LONGEST = 15.0
@@ -106,38 +104,3 @@ def test_hostile_programs_end_within_their_limits_and_reach_nothing(
     with pytest.raises(BlockingIOError):
         listener.accept()
     assert [episode.answer for episode in run([GOOD] * WORKERS, pantry, cage)] == ["omelette"] * WORKERS
-
-
-def test_the_families_meet_every_limit(pantry: Environment, cage: Sandbox) -> None:
-    causes: Counter[str] = Counter()
-    for family in ("loops", "memory", "floods", "printing", "imports", "sources"):
-        causes.update(episode.outcome.cause for episode in run(programs(family, 20), pantry, cage))
-    assert {"time", "memory", "calls", "output", "exception", "syntax"} <= causes.keys()
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc, which is not here")
-def test_the_sandbox_keeps_to_its_memory(pantry: Environment) -> None:
-    ours = f"PPid:\t{os.getpid()}\n"
-    with Sandbox(WORKERS, LIMITS) as cage:
-        others = set(_children(ours))
-        run([GOOD], pantry, cage)
-        workers = [pid for pid in _children(ours) if pid not in others]
-        assert workers
-        for family in ("memory", "texts", "numbers", "patterns"):
-            run(programs(family, 20), pantry, cage)
-            for pid in workers:
-                with contextlib.suppress(FileNotFoundError):
-                    assert _peak(pid) < 512 * 1024
-
-
-def _children(ours: str) -> Iterator[int]:
-    for status in Path("/proc").glob("[0-9]*/status"):
-        with contextlib.suppress(OSError):
-            if ours in status.read_text(encoding="utf-8"):
-                yield int(status.parent.name)
-
-
-def _peak(pid: int) -> int:
-    """The most memory that a process ever had, in KiB."""
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

@@ -35,15 +35,8 @@ def test_a_program_is_run_over_the_query_apis(play: Any) -> None:
         ("print('no')\nanswer = 'omelette'", "omelette"),
         ("print('omelette')", "omelette"),
         ("answer = 1 < 2", "yes"),
-        ("answer = ('egg', 'butter')", "egg; butter"),
         ("answer = {'egg', 'butter'}", "butter; egg"),
-        ("answer = {'eggs': 2}", "eggs: 2"),
-        ("answer = [['egg', 1], ['butter', 2]]", "egg; 1; butter; 2"),
-        ("answer = 6 / 3", "2"),
-        ("answer = 0.1 + 0.2", "0.3"),
         ("answer = 0", "0"),
-        ("answer = []", ""),
-        ("import re\nanswer = re.sub('l.*', '', 'omelette')", "ome"),
     ],
 )
 def test_the_answer_of_a_program_is_text(play: Any, text: str, answer: str) -> None:
@@ -55,12 +48,8 @@ def test_the_answer_of_a_program_is_text(play: Any, text: str, answer: str) -> N
     [
         ("answer = (", "syntax", ""),
         ("answer = 1\nanswer = find_dis(name='o')", "unknown_api", "line 2"),
-        ("answer = find_dish(title='o')", "bad_arguments", "no argument 'title'"),
         ("x = 1\n\nanswer = ingredients(dish='cake')", "not_found", "line 3"),
-        ("answer = {}['a']", "exception", "KeyError"),
         ("import subprocess", "exception", "ModuleNotFoundError"),
-        ("while True: pass", "time", ""),
-        ("answer = 'a' * 10 ** 10", "memory", ""),
         ("while True: find_dish(name='o')", "calls", ""),
         ("while True: print('a')", "output", "20,000 bytes were printed"),
         ("x = 1", "no_answer", "answer"),
@@ -88,6 +77,8 @@ def test_a_program_may_catch_an_error_of_an_api(play: Any) -> None:
         "First I look.\ndishes = find_dish(name='o')\nfor dish in dishes:\n    answer = dish\nThat is it.",
         "We import what we need:\nimport re\nanswer = re.sub('x', '', find_dish(name='o')[0])",
         "Program:\nprint(find_dish(name='o')[0])",
+        "```py\nanswer = 'omelette'\n```\n```python\nanswer = 2\n```",
+        "```python\nanswer = 'omelette'",
     ],
 )
 def test_a_program_needs_no_fence(play: Any, reply: str) -> None:

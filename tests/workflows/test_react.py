@@ -9,27 +9,6 @@ import pytest
 from r_eval.workflows.react import ReAct
 
 LOOK = 'Thought 1: I look.\nAction 1: find_dish(name="o")'
-TURNS = [
-    ("I look.", 'find_dish(name="o")'),
-    ("And in it?", "ingredients[omelette]"),
-    ("I know.", "Finish[omelette]"),
-]
-
-
-def test_it_takes_turns_until_it_finishes(play: Any) -> None:
-    lines = [f"Thought {n}: {thought}\nAction {n}: {action}" for n, (thought, action) in enumerate(TURNS, 1)]
-    played = play(ReAct(), lines)
-    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
-    assert [(step.api, step.arguments) for step in played.calls] == [
-        ("find_dish", {"name": "o"}),
-        ("ingredients", {"dish": "omelette"}),
-    ]
-    assert played.said(2)[-4:] == [
-        ("assistant", lines[0]),
-        ("user", "Observation 1: 1 result.\nomelette"),
-        ("assistant", lines[1]),
-        ("user", "Observation 2: 2 results.\negg\nbutter"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -61,31 +40,6 @@ def test_a_reply_without_an_action_costs_a_step_and_is_answered_with_the_forms(p
     assert played.answer == "omelette"
 
 
-@pytest.mark.parametrize(
-    ("action", "error", "message"),
-    [
-        ("ingredient[omelette]", "unknown_api", "Did you mean ingredients?"),
-        ('find_dish(title="o")', "bad_arguments", "Its arguments: name, limit"),
-        ("ingredients[cake]", "not_found", "There is no dish cake"),
-    ],
-)
-def test_a_wrong_call_is_answered_with_what_fits(play: Any, action: str, error: str, message: str) -> None:
-    played = play(ReAct(), [f"Action 1: {action}", "Finish[x]"])
-    assert message in played.said(1)[-1][1]
-    assert played.calls[0].error == error
-
-
 def test_an_empty_finish_is_an_answer_that_could_not_be_read(play: Any) -> None:
     played = play(ReAct(), ["Finish[]"])
     assert (played.answer, played.episode.steps[-1].error) == ("", "unparsed")
-
-
-class Careful(ReAct):
-    """A workflow made from another one, in another folder."""
-
-
-def test_a_workflow_made_from_it_elsewhere_has_its_prompts(play: Any) -> None:
-    assert play(Careful(), ["Finish[x]"]).answer == "x"
-    own, base = Careful().identity(), ReAct().identity()
-    assert own.pop("code") != base.pop("code")
-    assert own == base
