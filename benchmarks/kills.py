@@ -1,6 +1,6 @@
 """Kills a run repeatedly and checks that every episode is recorded once and no answer is paid for twice.
 
-    python benchmarks/kills.py [--kills 100] [--seed 0] [--engine local|ray] [--episodes 2000]
+    python -m benchmarks.kills [--kills 100] [--seed 0] [--engine local|ray] [--episodes 2000]
 
 Episodes of three calls use a stub server in a separate process, which logs its replies. The run, a plain `r-eval run`,
 is killed (SIGKILL) at random times and restarted. With `--engine ray`, workers of a local cluster of two nodes are
@@ -14,19 +14,14 @@ For the others the summary states how long before the kill they had left the ser
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
-import platform
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+from benchmarks.measure import machine, options
 from tests.chaos.campaign import Campaign, cluster
 
 TASKS = 10
@@ -53,7 +48,7 @@ def summary_line(campaign: Campaign, engine: str, seconds: float) -> str:
     kills, notes, repeats = campaign.kills, campaign.notes(), campaign.made_again()
     campaign.unbroken()
     counts = Counter(e.episode_id for e in campaign.recorded("killed"))
-    lags = sorted(call.lag for call in repeats if call.lag is not None and call.lag > 0)
+    lags = [call.lag for call in repeats if call.lag is not None and call.lag > 0]
     runs = sum(kill.ports is None for kill in kills)
     parts = [
         f"{engine}: {len(kills)} kills ({runs} of the run) in {seconds:.0f} s",
@@ -65,34 +60,21 @@ def summary_line(campaign: Campaign, engine: str, seconds: float) -> str:
         f"of these {sum(call.taken_in for call in repeats)} after the run had certainly taken the answer in",
         f"{sum(call.lag is None for call in repeats)} without a kill",
         f"{sum(not call.same for call in repeats)} with another body",
-        f"{len(lags)} whose answer had left the server before the kill, {spread(lags)}",
+        f"{len(lags)} whose answer had left the server before the kill, at most {1000 * max(lags, default=0):.1f} ms",
     ]
     return "; ".join(parts)
 
 
-def spread(lags: list[float]) -> str:
-    """How long before the kill the replies had left the server."""
-    if not lags:
-        return "none"
-    return f"half of them at most {lags[len(lags) // 2] * 1000:.1f} ms, all at most {lags[-1] * 1000:.1f} ms before"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--engine", choices=sorted(SECONDS), default="local")
-    parser.add_argument("--episodes", type=int, default=2000)
-    options = parser.parse_args()
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {load}, seed {options.seed}")
+    chosen = options(__doc__, kills=100, seed=0, engine="local", episodes=2000)
+    print(f"{machine()}, seed {chosen.seed}")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        questions = max(1, options.episodes // (2 * TASKS))
-        campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[options.engine]))
+        questions = max(1, chosen.episodes // (2 * TASKS))
+        campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[chosen.engine]))
         start = time.monotonic()
-        carry_out(campaign, options.engine, options.kills, options.seed)
-        print(summary_line(campaign, options.engine, time.monotonic() - start))
+        carry_out(campaign, chosen.engine, chosen.kills, chosen.seed)
+        print(summary_line(campaign, chosen.engine, time.monotonic() - start))
 
 
 if __name__ == "__main__":
