@@ -4,14 +4,13 @@ Prints for each task how many questions are kept and why the others are dropped.
 the program finds the new gold in the changed environment, that this counts as faithful and the old gold as leaked, and
 that no observation, of the program or of random further calls, contains an old value.
 
-    python benchmarks/counterfactual.py [--questions 1000] [TASK...]
+    python -m benchmarks.counterfactual [--questions 1000]
 
-samples the given number of questions at random, with new seeds of the condition, after the table; 0 samples none.
+The questions are sampled at random, with new seeds of the condition.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import functools
 import itertools
@@ -20,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from benchmarks.measure import options
 from r_eval.analysis.robustness import verdict
 from r_eval.environments.base import Environment
 from r_eval.environments.conditions.combined import Combined
@@ -41,10 +41,6 @@ FURTHER = 3
 def environment_of(name: str) -> Environment:
     task = installed(name)
     return open_environment(task.environment, task.settings)
-
-
-def embedded_tasks() -> list[str]:
-    return [name for name in sorted(task_files()) if name.partition("/")[0] in ("wiki", "aminer", "crud")]
 
 
 def table(names: Iterable[str]) -> None:
@@ -84,14 +80,13 @@ async def observe(question: Question, environment: Environment, sandbox: Sandbox
         names = list(spec.json_schema()["properties"])
         await session.call(api, {draw.choice(names): draw.choice(values)} if names else {})
     session.close()
-    return answer_text(result.answer) if result else question.answers[0], [_without_arguments(step) for step in steps]
-
-
-def _without_arguments(step: Step) -> str:
-    text = step.observation or ""
-    for value in (step.arguments or {}).values():
-        text = text.replace(str(value), "")
-    return text
+    observations = []
+    for step in steps:
+        text = step.observation or ""
+        for value in (step.arguments or {}).values():
+            text = text.replace(str(value), "")
+        observations.append(text)
+    return answer_text(result.answer) if result else question.answers[0], observations
 
 
 async def check(names: list[str], number: int) -> None:
@@ -113,13 +108,10 @@ async def check(names: list[str], number: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", default=embedded_tasks())
-    parser.add_argument("--questions", type=int, default=1000)
-    options = parser.parse_args()
-    table(options.tasks)
-    if options.questions:
-        asyncio.run(check(list(options.tasks), options.questions))
+    n_questions = options(__doc__, questions=1000).questions
+    names = [name for name in sorted(task_files()) if name.partition("/")[0] in ("wiki", "aminer", "crud")]
+    table(names)
+    asyncio.run(check(names, n_questions))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ of intervals that contradict their verdict (none expected).
 A score is right if a normal variable is below a threshold. The variable is a sum of effects of the cluster, the
 question, the system in the cluster and noise, so that true means are exact.
 
-    python benchmarks/coverage.py [--quick]
+    python -m benchmarks.coverage [--quick]
 """
 
 from __future__ import annotations

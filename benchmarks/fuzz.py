@@ -1,23 +1,23 @@
 """Fuzzing: checks that damaged input from files, servers and models is either accepted or refused with a message.
 
-    python -m benchmarks.fuzz [TARGET]... [--minutes 10] [--seed 0]
+    python -m benchmarks.fuzz [--minutes 10] [--seed 0] [--only TARGET]
 
-Targets: grid, questions, templates, text, replies, records, runs, cache, openapi. A case is a valid file with bits
+Targets: grid, questions, templates, text, replies, records, runs, openapi, mcp. A case is a valid file with bits
 flipped, pieces removed, repeated or inserted, or with values of its YAML or JSON replaced. A reader may accept it or
-raise a `UserError` (for a reply of a server, an `LLMError`); text of a model must raise nothing. Anything else is a
-crash, as are 30 seconds of processor time. Each crash is printed once per place in the code; the seed reproduces its
-case.
+raise one of REFUSALS; text of a model must raise nothing. Anything else is a crash, as are 30 seconds of processor
+time and 8 GiB of memory. Each crash is printed once per place in the code; the seed reproduces its case.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import copy
+import fnmatch
 import io
 import json
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -30,18 +30,21 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from aiohttp import web
 
 import r_eval
+from benchmarks.measure import options
 from r_eval.analysis.report import write_report
 from r_eval.analysis.results import load
 from r_eval.analysis.scoring import score_run
+from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
 from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
 from r_eval.llms.base import LLMError, Reply, ToolSpec
-from r_eval.llms.replay import ReplyKey, StoredReply
 from r_eval.llms.reply import decode_body, parse_reply
-from r_eval.llms.reply_store import ReplyStore
 from r_eval.llms.tool_calls import parse_action, read_reply
 from r_eval.runner.plan import resolve
 from r_eval.tasks.base import open_environment
@@ -50,49 +53,39 @@ from r_eval.tasks.templates import read_templates
 from r_eval.workflows.answers import final_answer, free_answer
 from r_eval.workflows.pal import program_in
 from tests.hostile import HOSTILE
+from tests.serving import serving
 
 ROOT = Path(__file__).resolve().parents[1]
+REFUSALS = (UserError, LLMError, EnvironmentFailure)
 SLOWEST = 30
+MEMORY = 8 << 30
 GRID = "llms: [scripted/./llm.py:reply]\nworkflows: [direct, react]\ntasks: [aminer/soay-*]\nsamples: 2\n"
 LLM = 'def reply(request):\n    return "Ada" if len(request.messages) > 3 else "Action: searchPerson(name=\\"Jo\\")"\n'
-REPLY = {
-    "choices": [
-        {"message": {"content": "Ω", "tool_calls": [{"id": "a", "function": {"name": "Search", "arguments": "{}"}}]}}
-    ],
-    "usage": {"prompt_tokens": 3, "completion_tokens": 1},
-}
-PETS = {
-    "openapi": "3.1.0",
-    "info": {"title": "Pets", "version": "1"},
-    "servers": [{"url": "http://127.0.0.1:9"}],
-    "paths": {
-        "/pets/{name}": {
-            "get": {"operationId": "pet", "parameters": [{"name": "name", "in": "path", "required": True}]}
-        }
-    },
-}
-ODD: tuple[Any, ...] = (
-    *(None, True, 0, -1, 2**63, 10**400, 1e308, float("nan"), "", [], {}, [[]], {"": ""}, [None], "../../x", "a:b"),
-    "x" * 5000,
-)
+REPLY = """{"choices": [{"message": {"content": "Ω", "tool_calls": [{"id": "a", "function":
+ {"name": "Search", "arguments": "{}"}}]}}], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}"""
+PETS = """{"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "servers": [{"url": "http://127.0.0.1:9"}],
+ "paths": {"/pets/{name}": {"get": {"operationId": "pet", "parameters": [{"name": "name", "in": "path",
+ "required": true, "schema": {"anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/Name"}]}}]}}},
+ "components": {"schemas": {"Name": {"type": "string", "pattern": "a+", "maxLength": 9}}}}"""
+MCP = """{"jsonrpc": "2.0", "id": 7, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, \
+"serverInfo": {"name": "s", "version": "1"}, "instructions": "Words."}}
+{"jsonrpc": "2.0", "id": 7, "result": {"tools": [{"name": "look", "description": "Look up.", "inputSchema": \
+{"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}}]}}
+{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "北京"}], "structuredContent": {"a": [1]}, \
+"isError": false}}
+"""
+METHODS = ("initialize", "tools/list", "tools/call")
+"""The requests to which the lines of MCP are the replies."""
+NUMBERS = (True, 0, -1, 2**63, 10**400, 1e308, float("nan"))
+ODD: tuple[Any, ...] = (*NUMBERS, None, "", [], {}, [[]], {"": ""}, [None], "../../x", "a:b", "x" * 5000)
 PIECES = (
-    *(b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"{", b"[" * 3000, b'"', b"\n", b": ", b"&a *a"),
-    *(b"!!python/object:os", b"9" * 5000),
-)
+    b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"{", b"[" * 3000, b'"', b"\n", b": ", b"&a *a", b"!!python/object:os",
+    b"9" * 5000,
+)  # fmt: skip
 CALLS = (
-    *(
-        "Action: Search[Kenya]",
-        "<tool_call>",
-        "</tool_call>",
-        "```python\n",
-        "```",
-        "[TOOL_CALLS]",
-        "答案：",
-        "<think>",
-    ),
-    *('{"name": "Search", "arguments": {"entity": "Kenya"}}', "Action Input: ", "answer = 1\n"),
-    *("(", "]", '"', "\\", "\n"),
-)
+    "Action: Search[Kenya]", "<tool_call>", "</tool_call>", "```python\n", "```", "[TOOL_CALLS]", "答案：", "<think>",
+    '{"name": "Search", "arguments": {"entity": "Kenya"}}', "Action Input: ", "answer = 1\n", "(", "]", '"', "\\", "\n",
+)  # fmt: skip
 Make = Callable[[random.Random, Path], Path]
 Read = Callable[[Path], object]
 
@@ -112,15 +105,13 @@ def mutate_bytes(chance: random.Random, data: bytes) -> bytes:
 
 
 def mutate_values(chance: random.Random, data: bytes, suffix: str) -> bytes:
-    """A YAML, JSON or JSON Lines file with one to three values changed; other files are changed bytewise."""
-    if suffix == ".jsonl":
-        lines = data.splitlines(keepends=True) or [b"{}\n"]
-        place = chance.randrange(len(lines))
-        lines[place] = to_bytes(mutate(chance, json.loads(lines[place]))) + b"\n"
-        return b"".join(lines)
-    if suffix in (".json", ".yaml"):
+    """A YAML, JSON or JSON Lines file with one to three values changed."""
+    if suffix != ".jsonl":
         return to_bytes(mutate(chance, yaml.safe_load(data)))
-    return mutate_bytes(chance, data)
+    lines = data.splitlines(keepends=True) or [b"{}\n"]
+    place = chance.randrange(len(lines))
+    lines[place] = to_bytes(mutate(chance, json.loads(lines[place]))) + b"\n"
+    return b"".join(lines)
 
 
 def to_bytes(value: Any) -> bytes:
@@ -179,17 +170,13 @@ def of_run(good: Path) -> Make:
     return make
 
 
-def make_reply(chance: random.Random, folder: Path) -> Path:
-    """A reply of a model: pieces of calls, hostile texts and noise."""
+def make_text(chance: random.Random, folder: Path) -> Path:
+    """Text of a model: pieces of calls, hostile texts and noise."""
     pieces = (chance.choice(CALLS if chance.random() < 0.8 else HOSTILE) for _ in range(chance.randint(1, 12)))
     data = "".join(pieces).encode("utf-8", "surrogatepass")
     path = folder / "reply.txt"
     path.write_bytes(mutate_bytes(chance, data) if chance.random() < 0.4 else data)
     return path
-
-
-def read_grid(path: Path) -> None:
-    resolve(Grid.load(path), limit=1)
 
 
 def read_text(path: Path) -> None:
@@ -204,7 +191,7 @@ def read_text(path: Path) -> None:
 
 
 def read_provider_reply(path: Path) -> None:
-    with contextlib.suppress(LLMError, ValueError):  # ValueError: the body is not JSON
+    with contextlib.suppress(ValueError):  # the body is not JSON
         parse_reply(decode_body(path.read_bytes()))
 
 
@@ -225,39 +212,61 @@ def read_run(path: Path) -> None:
     r_eval.run(Grid.load(Path("grid.yaml")), out=path)
 
 
-def read_cache(path: Path) -> None:
-    async def use(store: ReplyStore) -> None:
-        await store.find(ReplyKey(b"7" * 16))
-        await store.put(ReplyKey(b"b" * 16), StoredReply(Reply("text"), 1.0, b"owner"))
+def call_tool(name: str, settings: dict[str, Any]) -> None:
+    """Open an environment of tools and call the first one."""
+    environment = open_environment(name, settings)
+    with Sandbox() as sandbox:
+        session = Session(environment, sandbox)
+        try:
+            for api in list(session.specs)[:1]:
+                asyncio.run(session.call(api, {"word": "x"}))
+        finally:
+            session.close()
+            environment.close()
 
-    with contextlib.closing(ReplyStore(path)) as store:
-        asyncio.run(use(store))
+
+@contextlib.contextmanager
+def mcp_reader() -> Iterator[Read]:
+    """Reads a case as the replies of an MCP server."""
+    lines: list[bytes] = []
+
+    async def reply(request: web.Request) -> web.Response:
+        message = await request.json() if request.method == "POST" else {}
+        if message.get("method") not in METHODS:
+            return web.Response(status=202 if message else 405)
+        line = lines[METHODS.index(message["method"]) % len(lines)] if lines else b""
+        body = line.replace(b'"id": 7', f'"id": {json.dumps(message["id"])}'.encode())
+        return web.Response(body=body, content_type="application/json")
+
+    app = web.Application()
+    app.router.add_route("*", "/", reply)
+    with serving(app) as address:
+
+        def read(path: Path) -> None:
+            lines[:] = path.read_bytes().splitlines()
+            call_tool(f"mcp:{address}/", {"timeout": 1})
+
+        yield read
 
 
-def read_openapi(path: Path) -> None:
-    open_environment(f"openapi:{path}").specs()
-
-
-def targets(good: Path) -> dict[str, tuple[Make, Read]]:
+def targets(good: Path, read_mcp: Read) -> dict[str, tuple[Make, Read]]:
     """The fuzz targets, with cases from the repository's files and from a new run."""
-    (good / "llm.py").write_text(LLM, encoding="utf-8")
-    (good / "grid.yaml").write_text(GRID, encoding="utf-8")
-    (good / "reply.json").write_text(json.dumps(REPLY), encoding="utf-8")
-    (good / "pets.json").write_text(json.dumps(PETS), encoding="utf-8")
+    files = {"llm.py": LLM, "grid.yaml": GRID, "reply.json": REPLY, "pets.json": PETS, "mcp.jsonl": MCP}
+    for name, text in files.items():
+        (good / name).write_text(text, encoding="utf-8")
     r_eval.run(Grid.load(good / "grid.yaml"), out=good / "run")
-    with contextlib.closing(ReplyStore(good / "replies.sqlite")) as store:
-        asyncio.run(store.put(ReplyKey(b"7" * 16), StoredReply(Reply("Ω"), 1.0, b"owner")))
     questions = sorted(ROOT.glob("tasks/**/*.questions.jsonl"), key=lambda path: path.stat().st_size)[:12]
+    grids = (good / "grid.yaml", *sorted(ROOT.glob("examples/**/grid.yaml")))
     return {
-        "grid": (of_files(good / "grid.yaml", *sorted(ROOT.glob("examples/**/grid.yaml"))), read_grid),
+        "grid": (of_files(*grids), lambda path: resolve(Grid.load(path), limit=1)),
         "questions": (of_files(*questions), read_questions),
         "templates": (of_files(*sorted(ROOT.glob("tasks/**/*.templates.yaml"))), read_templates),
-        "text": (make_reply, read_text),
+        "text": (make_text, read_text),
         "replies": (of_files(good / "reply.json"), read_provider_reply),
         "records": (of_files(*sorted(good.glob("run/episodes/**/*.jsonl"))), read_records),
         "runs": (of_run(good / "run"), read_run),
-        "cache": (of_files(good / "replies.sqlite"), read_cache),
-        "openapi": (of_files(good / "pets.json"), read_openapi),
+        "openapi": (of_files(good / "pets.json"), lambda path: open_environment(f"openapi:{path}").specs()),
+        "mcp": (of_files(good / "mcp.jsonl"), read_mcp),
     }
 
 
@@ -289,7 +298,7 @@ def fuzz(name: str, make: Make, read: Read, minutes: float, seed: int) -> int:
         counts["cases"] += 1
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             error = run_case(make, read, Path(folder), random.Random(f"{seed}/{name}/{counts['cases']}"))
-        if isinstance(error, UserError):
+        if isinstance(error, REFUSALS):
             counts["refused"] += 1
         elif error is not None:
             last = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(str(ROOT))][-1]
@@ -297,26 +306,19 @@ def fuzz(name: str, make: Make, read: Read, minutes: float, seed: int) -> int:
             if place not in crashes:
                 print(f"{name}: case {counts['cases']} of seed {seed}: {place}: {str(error)[:120]!r}", flush=True)
             crashes.add(place)
-    print(
-        f"{name}: {counts['cases']:,} cases, {counts['refused']:,} refused with a message, {len(crashes)} crashes",
-        flush=True,
-    )
+    totals = f"{counts['cases']:,} cases, {counts['refused']:,} refused with a message, {len(crashes)} crashes"
+    print(f"{name}: {totals}", flush=True)
     return len(crashes)
 
 
 def main() -> int:
-    """Fuzz the named targets; returns 1 if one crashed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", nargs="*")
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        all_targets = targets(Path(folder))
-        if unknown := [name for name in options.target if name not in all_targets]:
-            parser.error(f"no target is called {unknown[0]}; there are {', '.join(all_targets)}")
-        names = options.target or all_targets
-        return int(sum(fuzz(name, *all_targets[name], options.minutes, options.seed) for name in names) > 0)
+    """Fuzz the targets; returns 1 if one crashed."""
+    chosen = options(__doc__, only="*", minutes=10.0, seed=0)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), mcp_reader() as read_mcp:
+        all_targets = targets(Path(folder), read_mcp)
+        names = fnmatch.filter(all_targets, chosen.only)
+        return int(sum(fuzz(name, *all_targets[name], chosen.minutes, chosen.seed) for name in names) > 0)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Every run and every stub server has a separate process. Runs of R-Eval and the peer alternate, so that both see the same
 machine; medians are printed, with Inspect's figures on an idle machine in brackets.
 
-    python benchmarks/harness.py [own|http|fill]... [--repeats 3] [--scale 1] [--peer PYTHON]
+    python benchmarks/harness.py [--repeats 3] [--scale 1] [--peer PYTHON]
 
 `--peer` is the Python of a virtual environment with inspect-ai and openai. `--scale 0.1` does a tenth of the work.
 """
@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from measure import peak
+from measure import machine, peak
 
 HERE = Path(__file__).parent
 Figures = dict[str, Any]
@@ -98,11 +97,7 @@ async def serve_stub(delay: float) -> None:
 
 
 def run_once(spec: Figures, folder: Path) -> Figures:
-    """The figures of one run of R-Eval, scored.
-
-    Args:
-        spec: `questions`, `connections`, and `base_url` of an LLM ("" for a scripted one).
-    """
+    """The figures of a scored run with `questions`, `connections` and the LLM's `base_url` ("": a scripted one)."""
     from r_eval import Grid, run
     from r_eval.analysis.scoring import score_run
 
@@ -136,51 +131,26 @@ def run_once(spec: Figures, folder: Path) -> Figures:
     }
 
 
-class Bench:
-    """Runs of R-Eval and of the peer."""
+def measure(options: argparse.Namespace, count: int, connections: int = 10, delay: float = -1) -> list[Figures]:
+    """The medians of R-Eval and, if there is one, of the peer.
 
-    def __init__(self, repeats: int, scale: float, peer: str | None) -> None:
-        self.repeats, self.scale, self.peer = repeats, scale, peer
-
-    def measure(self, count: int, connections: int = 10, delay: float | None = None) -> list[Figures]:
-        """The medians of R-Eval and, if there is one, of the peer.
-
-        Args:
-            delay: Seconds of the stub server; None for LLMs within the processes.
-        """
-        sides = [(sys.executable, "harness.py")]
-        if self.peer is not None:
-            sides.append((self.peer, "harness_peer.py"))
-        spec = {"questions": max(10, round(count * self.scale)), "connections": connections}
-        runs = [[run_process(*side, spec, delay) for side in sides] for _ in range(self.repeats)]
-        return [
-            {name: statistics.median(one[name] for one in of_side) for name in of_side[0]}
-            for of_side in zip(*runs, strict=True)
-        ]
-
-    def own(self) -> None:
-        """A scripted LLM, three calls per episode."""
-        show_rates("own cost, episodes per second", self.measure(1000), "10 x the peer [56]")
-
-    def http(self) -> None:
-        """A stub server without latency, 10 connections."""
-        show_rates("HTTP, 10 connections, episodes per second", self.measure(1000, delay=0.0), "10 x the peer [34.5]")
-
-    def fill(self) -> None:
-        """Ideal over actual time with replies of 200 ms."""
-        for connections, aim in ((10, "0.95 [0.79]"), (50, "0.93 [0.39]"), (200, "0.85 [0.09]")):
-            figures = self.measure(20 * connections, connections, 0.2)
-            ideal = figures[0]["episodes"] * CALLS * 0.2 / connections
-            shares = [f"{ideal / one['run']:.3f}" for one in figures]
-            show(f"fill, {connections} connections, ideal {ideal:.0f} s", shares, aim)
+    Args:
+        delay: Seconds of the stub server; -1 for LLMs within the processes.
+    """
+    sides = [(sys.executable, "harness.py")] + [(options.peer, "harness_peer.py")] * bool(options.peer)
+    spec = {"questions": max(10, round(count * options.scale)), "connections": connections}
+    runs = [[run_process(*side, spec, delay) for side in sides] for _ in range(options.repeats)]
+    return [
+        {name: statistics.median(one[name] for one in of_side) for name in of_side[0]}
+        for of_side in zip(*runs, strict=True)
+    ]
 
 
-def run_process(python: str, script: str, spec: Figures, delay: float | None) -> Figures:
+def run_process(python: str, script: str, spec: Figures, delay: float) -> Figures:
     """The figures of a run in a process of its own."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-"))
-        port = None if delay is None else stack.enter_context(stub_server(delay))
-        spec = {**spec, "base_url": "" if port is None else f"http://127.0.0.1:{port}/v1"}
+        spec = {**spec, "base_url": stack.enter_context(stub_server(delay)) if delay >= 0 else ""}
         command = [python, str(HERE / script), "--run", json.dumps(spec), folder]
         process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
     figures: Figures = json.loads(process.stdout.splitlines()[-1])
@@ -190,31 +160,30 @@ def run_process(python: str, script: str, spec: Figures, delay: float | None) ->
 
 
 @contextlib.contextmanager
-def stub_server(delay: float) -> Iterator[int]:
-    """A stub server's port."""
+def stub_server(delay: float) -> Iterator[str]:
+    """A stub server's address."""
     command = [sys.executable, str(HERE / "harness.py"), "--stub", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield int(process.stdout.readline())
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
         finally:
             process.kill()
 
 
-def show(label: str, values: list[str], aim: str) -> None:
+def show(label: str, values: list[str], aim: str = "") -> None:
     print(f"{label:<44} {values[0]:>10}   {aim:<26} {f'peer {values[1]}' if len(values) > 1 else ''}", flush=True)
 
 
 def show_rates(label: str, figures: list[Figures], aim: str) -> None:
-    show(label, [f"{one['episodes'] / one['seconds']:.1f}" for one in figures], aim)
+    show(f"{label}, episodes per second", [f"{one['episodes'] / one['seconds']:.1f}" for one in figures], aim)
     milliseconds = [f"{1000 * one['cpu'] / one['episodes'] / CALLS:.2f}" for one in figures]
-    show("  processor time per LLM call, ms", milliseconds, "")
-    show("  peak memory, MiB", [f"{one['peak']:.0f}" for one in figures], "")
+    show("  processor time per LLM call, ms", milliseconds)
+    show("  peak memory, MiB", [f"{one['peak']:.0f}" for one in figures])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=["own", "http", "fill", []])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--peer", metavar="PYTHON")
@@ -223,13 +192,17 @@ def main() -> None:
     options = parser.parse_args()
     if options.run:
         print(json.dumps(run_once(json.loads(options.run[0]), Path(options.run[1]))))
-    elif options.stub is not None:
+        return
+    if options.stub is not None:
         asyncio.run(serve_stub(options.stub))
-    else:
-        print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-        bench = Bench(options.repeats, options.scale, options.peer)
-        for name in options.names or ("own", "http", "fill"):
-            getattr(bench, name)()
+    print(machine())
+    show_rates("own cost, a scripted LLM", measure(options, 1000), "10 x the peer [56]")
+    show_rates("HTTP, 10 connections", measure(options, 1000, delay=0), "10 x the peer [34.5]")
+    for connections, aim in ((10, "0.95 [0.79]"), (50, "0.93 [0.39]"), (200, "0.85 [0.09]")):
+        figures = measure(options, 20 * connections, connections, 0.2)
+        ideal = figures[0]["episodes"] * CALLS * 0.2 / connections
+        shares = [f"{ideal / one['run']:.3f}" for one in figures]
+        show(f"fill, {connections} connections, ideal {ideal:.0f} s", shares, aim)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Kills a run repeatedly and checks that every episode is recorded once and no answer is paid for twice.
 
-    python benchmarks/kills.py [--kills 100] [--seed 0] [--engine local|ray] [--episodes 2000]
+    python -m benchmarks.kills [--kills 100] [--seed 0] [--engine local|ray] [--episodes 2000]
 
 Episodes of three calls use a scripted LLM, which logs its replies. The run, a plain `r-eval run`, is killed (SIGKILL)
 at random times and restarted. With `--engine ray`, workers of a local cluster of two nodes are killed during the run,
@@ -12,19 +12,14 @@ the run had certainly received, because the next call of its episode came before
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
-import platform
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+from benchmarks.measure import machine, options
 from tests.chaos.campaign import Campaign, cluster
 
 TASKS = 10
@@ -65,21 +60,15 @@ def summary_line(campaign: Campaign, engine: str, seconds: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--engine", choices=sorted(SECONDS), default="local")
-    parser.add_argument("--episodes", type=int, default=2000)
-    options = parser.parse_args()
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {load}, seed {options.seed}")
+    chosen = options(__doc__, kills=100, seed=0, engine="local", episodes=2000)
+    print(f"{machine()}, seed {chosen.seed}")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        questions = max(1, options.episodes // TASKS)
-        campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[options.engine]))
+        questions = max(1, chosen.episodes // TASKS)
+        campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[chosen.engine]))
         start = time.monotonic()
-        carry_out(campaign, options.engine, options.kills, options.seed)
-        print(summary_line(campaign, options.engine, time.monotonic() - start))
+        carry_out(campaign, chosen.engine, chosen.kills, chosen.seed)
+        print(summary_line(campaign, chosen.engine, time.monotonic() - start))
 
 
 if __name__ == "__main__":

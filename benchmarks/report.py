@@ -1,6 +1,6 @@
 """Measures scoring, analysing and reporting a large run and opening its page: seconds, peak MiB and MiB on disk.
 
-    python -m benchmarks.report [--questions 100] [--visits 5] [--keep FOLDER]
+    python -m benchmarks.report [--questions 100] [--visits 5]
 
 The run is synthetic: 21 systems x 12 tasks x 100 questions, 25,200 episodes. Scoring, analysis and report run in
 separate processes, so that each has its own peak. A headless Chromium then opens the page from disk without a cache: as
@@ -10,19 +10,16 @@ drawn; R_EVAL_CHROMIUM names the browser.
 
 from __future__ import annotations
 
-import argparse
 import functools
-import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measure import peak
+from benchmarks.measure import alone, options, peak
 from r_eval.folder import RunFolder
 from tests.analysis.report.browser import LAPTOP, PHONE, executable
 from tests.analysis.report.makers import large
@@ -97,12 +94,10 @@ def write(run: Path) -> None:
 
 def size(folder: Path) -> None:
     """Print the size of the report by part."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    parts: dict[str, int] = {}
-    for path in files:
-        part = path.relative_to(folder).parent.as_posix()
-        parts[part] = parts.get(part, 0) + path.stat().st_size
-    print(f"size: {sum(parts.values()) / MIB:.1f} MiB in {len(files)} files")
+    parts = Counter[str]()
+    for path in folder.rglob("*.*"):
+        parts[path.relative_to(folder).parent.as_posix()] += path.stat().st_size
+    print(f"size: {parts.total() / MIB:.1f} MiB")
     for part, n_bytes in sorted(parts.items()):
         print(f"    {part}: {n_bytes / MIB:.2f} MiB")
 
@@ -139,24 +134,14 @@ def visit_once(browser: Browser, page: Path, visitor: str) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=100, help="of each task; 252 episodes a question")
-    parser.add_argument("--visits", type=int, default=5)
-    parser.add_argument("--keep", type=Path, help="make the run here and leave it; or report the one there")
-    parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.part:
-        {"score": score, "analyse": analyse, "write": write}[options.part[0]](Path(options.part[1]))
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        run = (options.keep or Path(temporary) / "run").resolve()
-        if not (run / "run.json").exists():
-            large(run, options.questions)
-        shutil.rmtree(run / "report", ignore_errors=True)
-        for part in ("score", "analyse", "write"):
-            subprocess.run([sys.executable, "-m", "benchmarks.report", "--part", part, str(run)], check=True)
+    chosen = options(__doc__, questions=100, visits=5)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        large(run, chosen.questions)
+        for part in (score, analyse, write):
+            alone(part, run)
         size(run / "report")
-        visit(run / "report" / "index.html", options.visits)
+        visit(run / "report" / "index.html", chosen.visits)
 
 
 if __name__ == "__main__":

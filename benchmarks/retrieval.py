@@ -4,7 +4,7 @@ Chunks are put together from the sentences of CRUD-RAG's documents where R_EVAL_
 from sentences of invented words that follow Zipf's law. A query is one of the sentences. Both engines get the same
 words, split beforehand; one more row includes splitting the query's text, as `retrieve` does.
 
-    python benchmarks/retrieval.py [--sizes 1710,63000,1000000] [--repeats 3] [--queries 300]
+    python -m benchmarks.retrieval [--sizes 1710,63000,1000000] [--repeats 3] [--queries 300]
 
 Columns: seconds to build, peak MiB while building and while searching, queries per second (wall clock of one thread;
 the median of the repeats and their range), and the time within which 50 and 99 of 100 queries are answered.
@@ -12,11 +12,9 @@ the median of the repeats and their range), and the time within which 50 and 99 
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import json
 import os
-import platform
 import random
 import re
 import tempfile
@@ -27,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import alone, peak
 
+from benchmarks.measure import alone, machine, options, peak
 from r_eval.environments.corpus.retrievers import BM25, index_of_words
 from r_eval.environments.corpus.sources import read_documents
 from r_eval.environments.corpus.words import search_words
@@ -74,14 +72,15 @@ def build(source: str, size: int, folder: str) -> tuple[float, float]:
     return time.perf_counter() - start, peak()
 
 
-def search_words_of(size: int, folder: str) -> Search:
-    retriever = BM25.load(Path(folder), size)
-    return lambda query: [hit.chunk for hit in retriever.search_for_words(query["words"], TOP_K)]
+def own_search(key: str) -> Callable[[int, str], Search]:
+    """R-Eval's search for a query's words, or for its text, which is split first."""
 
+    def open_index(size: int, folder: str) -> Search:
+        retriever = BM25.load(Path(folder), size)
+        search = retriever.search_for_words if key == "words" else retriever.search
+        return lambda query: [hit.chunk for hit in search(query[key], TOP_K)]
 
-def search_text(size: int, folder: str) -> Search:
-    retriever = BM25.load(Path(folder), size)
-    return lambda query: [hit.chunk for hit in retriever.search(query["text"], TOP_K)]
+    return open_index
 
 
 def search_bm25s(size: int, folder: str) -> Search:
@@ -92,13 +91,13 @@ def search_bm25s(size: int, folder: str) -> Search:
     backend = "numba" if bm25s.NUMBA_AVAILABLE else "numpy"
 
     def search(query: dict[str, Any]) -> list[int]:
-        found, _ = index.retrieve([query["words"]], k=TOP_K, show_progress=False, backend_selection=backend)
-        return found[0].tolist()
+        chunks, _ = index.retrieve([query["words"]], k=TOP_K, show_progress=False, backend_selection=backend)
+        return chunks[0].tolist()
 
     return search
 
 
-ENGINES = {"r-eval bm25": search_words_of, "r-eval bm25, by text": search_text, "bm25s": search_bm25s}
+ENGINES = {"r-eval bm25": own_search("words"), "r-eval bm25, by text": own_search("text"), "bm25s": search_bm25s}
 
 
 def run(engine: str, size: int, folder: str, queries: list[dict[str, Any]], repeats: int) -> tuple[list[Any], float]:
@@ -118,24 +117,19 @@ def run(engine: str, size: int, folder: str, queries: list[dict[str, Any]], repe
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="1710,63000,1000000")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--queries", type=int, default=300)
-    options = parser.parse_args()
-    versions = f"Python {platform.python_version()}, bm25s {importlib.metadata.version('bm25s')}"
-    print(f"{versions}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n")
+    chosen = options(__doc__, sizes="1710,63000,1000000", repeats=3, queries=300)
+    print(f"{machine()}, bm25s {importlib.metadata.version('bm25s')}\n")
     print(f"{'chunks':>9} {'engine':20} {'build s':>9} {'MiB':>7} {'search':>7} {'queries/s (range)':>28} ", end="")
     print(f"{'p50 ms':>8} {'p99 ms':>8}")
     pool = sentences()
-    queries = random.Random(1).choices(pool, k=options.queries)
-    for size in map(int, options.sizes.split(",")):
+    queries = random.Random(1).choices(pool, k=chosen.queries)
+    for size in map(int, chosen.sizes.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             source, index = Path(folder, "sentences.json"), str(Path(folder, "index"))
             source.write_text(json.dumps(pool), encoding="utf-8")
             built, memory = alone(build, str(source), size, index)
             for engine in ENGINES:
-                seconds, search_memory = alone(run, engine, size, index, queries, options.repeats)
+                seconds, search_memory = alone(run, engine, size, index, queries, chosen.repeats)
                 rates = sorted(len(times) / sum(times) for times in seconds)
                 middle, slow = np.percentile(1000 * np.array(seconds), [50, 99])
                 rate = f"{np.median(rates):9.1f} ({rates[0]:.1f}-{rates[-1]:.1f})"

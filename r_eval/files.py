@@ -11,6 +11,9 @@ import yaml
 
 from r_eval.errors import UserError
 
+LONGEST = 1 << 28
+"""Characters that are read of a text file."""
+
 
 def cache_folder() -> Path:
     """Where R-Eval keeps what it fetched and built: R_EVAL_CACHE, else the platform's cache folder."""
@@ -42,14 +45,18 @@ def read_text(path: Path, what: str) -> str:
         what: What the file should be, for the message about one that is not there.
 
     Raises:
-        UserError: It is not there, or is no UTF-8 text.
+        UserError: It is not there, is no UTF-8 text, or has no end, as `/dev/zero`.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(LONGEST)
     except FileNotFoundError:
         raise UserError(f"{path}: no such {what}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a name with a NUL or half a pair of surrogates
         raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    if len(text) == LONGEST:
+        raise UserError(f"{path}: longer than {LONGEST:,} characters")
+    return text
 
 
 def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader, unique: bool = False) -> Any:

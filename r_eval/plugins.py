@@ -74,11 +74,11 @@ def module_of_file(where: str) -> ModuleType:
     Raises:
         UserError: It is not there, or importing it fails; names the line.
     """
-    path = Path(where).resolve()
+    path = Path(where)
     if not is_file(path):
         raise UserError(f"{where}: no such file")
     try:
-        return load_file(path)
+        return load_file(path.resolve())
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing it fails: {describe(error)}") from error
 

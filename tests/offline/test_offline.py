@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import http.server
-import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from aiohttp import web
+
+from tests.serving import serving
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 GUARD = '''
@@ -55,33 +53,10 @@ def reply(request):
 WORKFLOWS = "[direct, react, pal, {workflow: dfsdt, max_calls: 4}, fc, oracle]"
 
 
-class Answering(http.server.BaseHTTPRequestHandler):
+async def answer(request: web.Request) -> web.Response:
     """A chat completions server that always says the same."""
-
-    def do_GET(self) -> None:
-        self.send({"data": []})
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send({"choices": [{"message": {"role": "assistant", "content": "Ada"}, "finish_reason": "stop"}]})
-
-    def send(self, data: dict[str, Any]) -> None:
-        raw = json.dumps(data).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def log_message(self, *arguments: Any) -> None: ...
-
-
-@pytest.fixture
-def port() -> Iterator[int]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
+    message = {"role": "assistant", "content": "Ada"}
+    return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}]})
 
 
 @pytest.fixture
@@ -93,14 +68,14 @@ def desk(tmp_path: Path) -> Path:
 
 
 def guarded(desk: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(desk / "guard"), "GUARD_LOG": str(desk / "asked")}
+    environment = {**os.environ, "PYTHONPATH": str(desk / "guard"), "GUARD_LOG": str(desk / "addresses")}
     return subprocess.run(
         command, cwd=desk, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
 
 
-def asked(desk: Path) -> list[str]:
-    path = desk / "asked"
+def addresses(desk: Path) -> list[str]:
+    path = desk / "addresses"
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
@@ -130,17 +105,20 @@ def test_a_scripted_grid_and_its_report_connect_to_nothing(desk: Path) -> None:
     done = guarded(desk, str(R_EVAL), "report", "runs/grid", "--out", "report")
     assert done.returncode == 0, done.stderr
     assert (desk / "report" / "index.html").is_file()
-    assert asked(desk) == []
+    assert addresses(desk) == []
 
 
-def test_a_grid_over_a_local_server_connects_to_that_server_only(desk: Path, port: int) -> None:
-    write_grid(desk, f"{{llm: openai/m, base_url: 'http://127.0.0.1:{port}/v1'}}")
-    done = guarded(desk, str(R_EVAL), "run", "grid.yaml", "--quiet")
+def test_a_grid_over_a_local_server_connects_to_that_server_only(desk: Path) -> None:
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", answer)
+    with serving(app) as address:
+        write_grid(desk, f"{{llm: openai/m, base_url: '{address}/v1'}}")
+        done = guarded(desk, str(R_EVAL), "run", "grid.yaml", "--quiet")
     assert done.returncode == 0, done.stderr
-    assert set(asked(desk)) == {"socket.connect 127.0.0.1"}
+    assert set(addresses(desk)) == {"socket.connect 127.0.0.1"}
 
 
 @pytest.mark.parametrize("words", [["list", "llms"], ["doctor"], ["call", "wiki", "Search", "entity=Kenya"]])
 def test_the_other_commands_connect_to_nothing(desk: Path, words: list[str]) -> None:
     assert guarded(desk, str(R_EVAL), *words).returncode == 0
-    assert asked(desk) == []
+    assert addresses(desk) == []

@@ -1,19 +1,49 @@
-"""A small run that the tests of damaged and strange runs change copies of."""
+"""A small run, and copies of it for the tests of damaged and strange runs to change."""
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import r_eval
 from r_eval import Grid
+from r_eval.folder import RunFolder
+
+Resume = Callable[[], r_eval.Run]
 
 
 @pytest.fixture(scope="package")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
     folder = tmp_path_factory.mktemp("good")
     (folder / "llm.py").write_text('def reply(request):\n    return "Ada"\n', encoding="utf-8")
     llm = {"llm": f"scripted/{folder / 'llm.py'}:reply", "name": "ada"}
-    grid = Grid(workflows=["direct", "react"], llms=[llm], tasks=["aminer/soay-easy"], samples=2)
-    return r_eval.run(grid, out=folder / "run").path
+    return Grid(workflows=["direct", "react"], llms=[llm], tasks=["aminer/soay-easy"], samples=2, folder=folder)
+
+
+@pytest.fixture(scope="package")
+def good(grid: Grid) -> Path:
+    return r_eval.run(grid, out=grid.folder / "run").path
+
+
+@pytest.fixture
+def run(good: Path, tmp_path: Path) -> RunFolder:
+    """A copy, to be changed."""
+    shutil.copytree(good, tmp_path / "run")
+    return RunFolder(tmp_path / "run")
+
+
+@pytest.fixture
+def resume(grid: Grid, run: RunFolder) -> Resume:
+    """The command that made the run, again."""
+    return lambda: r_eval.run(grid, out=run.path)
+
+
+def change_manifest(run: RunFolder, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Replace the record of a run by what a function makes of it."""
+    manifest = change(json.loads(run.run_file.read_text(encoding="utf-8")))
+    run.run_file.write_text(json.dumps(manifest), encoding="utf-8")

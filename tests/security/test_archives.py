@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import tarfile
 import zipfile
 from pathlib import Path
@@ -67,25 +66,20 @@ def test_another_file_than_the_model_is_refused_and_not_kept(
     assert [path for path in cache.rglob("*") if path.is_file()] == []
 
 
-def packed(kind: str) -> bytes:
-    """An archive with a member that leads out of it."""
-    file = io.BytesIO()
+def pack(path: Path, kind: str) -> None:
+    """Make an archive with a member that leads out of it."""
     if kind == "zip":
-        with zipfile.ZipFile(file, "w") as archive:
+        with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("../evil", "[]")
-    else:
-        with tarfile.open(fileobj=file, mode=f"w:{kind.removeprefix('tar.')}") as tar:
-            tar.addfile(tarfile.TarInfo("../evil"))
-            link = tarfile.TarInfo("link")
-            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-            tar.addfile(link)
-    return file.getvalue()
+        return
+    with tarfile.open(path, f"w:{kind.removeprefix('tar.')}") as tar:
+        tar.addfile(tarfile.TarInfo("../evil"))
 
 
 @pytest.mark.parametrize("kind", ["tar.bz2", "tar.gz", "tar.xz", "zip"])
 def test_a_packed_dataset_is_refused_and_not_unpacked(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "data.json"
-    path.write_bytes(packed(kind))
+    pack(path, kind)
     with pytest.raises(UserError, match="packed"):
         load(path, "hotpotqa")
     assert list(tmp_path.iterdir()) == [path]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,11 @@ from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.api import load_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
+from tests.security.conftest import change_manifest
 
 DEEP = '{"a":' * 100_000
-
-
-@pytest.fixture
-def run(good: Path, tmp_path: Path) -> RunFolder:
-    shutil.copytree(good, tmp_path / "run")
-    return RunFolder(tmp_path / "run")
-
-
-Change = Callable[[dict[str, Any]], Any]
-
-
 GONE = object()
+Change = Callable[[dict[str, Any]], Any]
 
 
 def put(*keys: str | int, value: Any = GONE) -> Change:
@@ -66,8 +56,7 @@ RECORDS: dict[str, Change] = {
 
 @pytest.mark.parametrize("damage", sorted(RECORDS))
 def test_a_damaged_record_of_a_run_is_refused_in_words(damage: str, run: RunFolder, tmp_path: Path) -> None:
-    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
-    run.run_file.write_text(json.dumps(RECORDS[damage](manifest)), encoding="utf-8")
+    change_manifest(run, RECORDS[damage])
     readers: list[Callable[[], Any]] = [run.state, lambda: score_run(run), lambda: load_run(run.path).to_pandas()]
     for read in (*readers, lambda: write_report(load(run), tmp_path / "report", figures=False)):
         with pytest.raises(UserError, match=r"run\.json: damaged"):
@@ -75,13 +64,12 @@ def test_a_damaged_record_of_a_run_is_refused_in_words(damage: str, run: RunFold
 
 
 def test_a_run_whose_record_names_no_metric_stands_on_a_leaderboard(run: RunFolder, tmp_path: Path) -> None:
-    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
-    run.run_file.write_text(json.dumps(put("tasks", 0, "metric")(manifest)), encoding="utf-8")
+    change_manifest(run, put("tasks", 0, "metric"))
     page, _ = write_leaderboard([run], tmp_path / "board")
     assert page.is_file()
 
 
-@pytest.mark.parametrize("text", [DEEP, "[" * 100_000, "\x00", '{"schema": NaN}'])
+@pytest.mark.parametrize("text", [DEEP, "[" * 100_000, "\x00", '{"schema": NaN}'], ids=len)
 def test_a_record_of_a_run_that_is_no_json_is_refused_in_words(text: str, run: RunFolder) -> None:
     run.run_file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"run\.json"):
@@ -98,7 +86,7 @@ SCORES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("damage", sorted(SCORES))
-def test_kept_scores_that_are_damaged_are_computed_anew(damage: str, run: RunFolder) -> None:
+def test_damaged_scores_are_computed_again(damage: str, run: RunFolder) -> None:
     ensure_scored(run)
     path = min(run.scores_root.rglob("*.jsonl"))
     whole = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A name in a grid that can be no path, too long or of a user that there is not, is refused in words or is no path."""
+"""A name in a grid that can be no path is refused in words or is no path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from r_eval.grid import Grid
 from r_eval.runner.plan import resolve
 from tests.commands import typed_here
 
-NAMES = {"too long": "東京 " * 120, "of nobody": "~no-such-user/file"}
+NAMES = {"too long": "東京 " * 120, "of nobody": "~no-such-user/file", "a NUL": "a\0b", "half a pair": "\ud800"}
 PLACES: dict[str, dict[str, Any]] = {
     "an LLM of llama.cpp": {"llms": ["gguf/{}"]},
     "an LLM of transformers": {"llms": ["hf/./{}"]},

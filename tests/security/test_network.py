@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
@@ -12,18 +11,11 @@ from aiohttp import web
 from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.errors import UserError
-from r_eval.llms.base import LLMError, Message, Request
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.base import LLMError, Message, Request, make_llm
 from tests.serving import serving
 
-
-@dataclasses.dataclass(frozen=True)
-class Elsewhere:
-    """A server that redirects everything to another, which takes note of what it is asked."""
-
-    address: str
-    other: str
-    reached: list[str]
+REACHED: list[str] = []
+"""The paths that were requested of the other server."""
 
 
 def answering(handler: Callable[[web.Request], Awaitable[web.Response]]) -> web.Application:
@@ -33,26 +25,27 @@ def answering(handler: Callable[[web.Request], Awaitable[web.Response]]) -> web.
 
 
 @pytest.fixture(params=[302, 307, 308])
-def elsewhere(request: pytest.FixtureRequest) -> Iterator[Elsewhere]:
-    reached: list[str] = []
+def redirecting(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a server that redirects everything to another."""
 
     async def note(got: web.Request) -> web.Response:
-        reached.append(got.path)
+        REACHED.append(got.path)
         return web.Response(status=404)
 
     with serving(answering(note)) as target:
-        other = target.replace("http://127.0.0.1", "localhost")
 
         async def redirect(got: web.Request) -> web.Response:
-            return web.Response(status=request.param, headers={"Location": f"http://{other}{got.path}"})
+            location = target.replace("127.0.0.1", "localhost") + got.path
+            return web.Response(status=request.param, headers={"Location": location})
 
         with serving(answering(redirect)) as address:
-            yield Elsewhere(address, other, reached)
+            yield address
+    assert REACHED == []
 
 
-def test_an_llms_server_that_redirects_is_not_followed(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_llms_server_that_redirects_is_not_followed(redirecting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_KEY", "no-usual-form-0123456789")
-    llm = make("openai/m", {"base_url": f"{elsewhere.address}/v1", "api_key_env": "SOME_KEY"})
+    llm = make_llm("openai/m", {"base_url": f"{redirecting}/v1", "api_key_env": "SOME_KEY"})
 
     async def ask() -> None:
         try:
@@ -61,12 +54,10 @@ def test_an_llms_server_that_redirects_is_not_followed(elsewhere: Elsewhere, mon
         finally:
             await llm.close()
 
-    with pytest.raises((UserError, LLMError), match=f"redirects to {elsewhere.other}"):
+    with pytest.raises((UserError, LLMError), match="redirects to localhost:"):
         asyncio.run(ask())
-    assert elsewhere.reached == []
 
 
-def test_a_live_aminer_that_redirects_is_not_followed(elsewhere: Elsewhere) -> None:
+def test_a_live_aminer_that_redirects_is_not_followed(redirecting: str) -> None:
     with pytest.raises(EnvironmentFailure, match="check the address"):
-        AMiner(source="live", base_url=elsewhere.address).searchPerson(name="Ada")
-    assert elsewhere.reached == []
+        AMiner(source="live", base_url=redirecting).searchPerson(name="Ada")

@@ -7,22 +7,14 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "security.md"
-TEXT = PAGE.read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 ROWS = [line for line in TEXT.splitlines() if line.startswith("| ")][1:]
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
-SUBJECTS = (
-    "Model text", "Tool results", "Grid files", "Question files", "Environments by path", "Reports", "Caches",
-    "Archives", "Servers", "Secrets", "Telemetry", "Network",
-)  # fmt: skip
 
 
 def test_every_row_names_a_test_and_every_test_is_there() -> None:
+    assert len(ROWS) > 20
     assert [row for row in ROWS if not TEST.search(row.split("|")[-2])] == []
     for path, name in TEST.findall(TEXT):
         tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
         assert name in {getattr(node, "name", "") for node in tree.body}, f"{path}::{name}"
-
-
-def test_the_page_says_something_of_everything() -> None:
-    assert [name for name in SUBJECTS if not any(row.split("|")[1].strip().startswith(name) for row in ROWS)] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import subprocess
@@ -17,22 +18,20 @@ import pytest
 R_EVAL = Path(sys.executable).with_name("r-eval")
 
 
-def serve(*words: str) -> tuple[subprocess.Popen[str], str]:
-    """A server's process and its address."""
-    process = subprocess.Popen(
-        [R_EVAL, "serve", "wiki", "--http", "0", *words], stderr=subprocess.PIPE, encoding="utf-8"
-    )
-    assert process.stderr is not None
-    line = process.stderr.readline()
-    return process, line.partition(" at ")[2].split()[0]
+@contextlib.contextmanager
+def served(*words: str) -> Iterator[str]:
+    """The address of a server in a process of its own."""
+    command = [R_EVAL, "serve", "wiki", "--http", "0", *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stderr is not None
+        yield process.stderr.readline().partition(" at ")[2].split()[0]
+        process.terminate()
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    process, found = serve()
-    yield found
-    process.terminate()
-    process.wait(60)
+    with served() as there:
+        yield there
 
 
 def status(address: str, **headers: str) -> int:
@@ -45,27 +44,10 @@ def status(address: str, **headers: str) -> int:
         return error.code
 
 
-def own_address() -> str:
-    """An address of this machine that others can reach; nothing is sent to find it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-            found = str(probe.getsockname()[0])
-        except OSError:
-            found = "127.0.0.1"
-    if found.startswith("127."):
-        pytest.skip("this machine has no address but that of the loopback")
-    return found
-
-
 def test_a_server_is_at_the_loopback_address(address: str) -> None:
-    assert urlsplit(address).hostname == "127.0.0.1"
     assert status(address) == 200
-
-
-def test_a_server_cannot_be_reached_from_elsewhere(address: str) -> None:
-    with pytest.raises(OSError, match=r"refused|unreachable|timed out"):
-        socket.create_connection((own_address(), urlsplit(address).port or 0), timeout=5)
+    with pytest.raises(OSError, match="refused"):  # on Linux each 127.x.y.z is an address of its own
+        socket.create_connection(("127.0.0.2", urlsplit(address).port or 0), timeout=5)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +67,6 @@ def test_what_another_site_has_a_browser_send_is_refused(address: str, headers: 
 
 
 def test_another_address_needs_a_flag() -> None:
-    process, found = serve("--host", "127.0.0.2")
-    try:
-        assert urlsplit(found).hostname == "127.0.0.2"
-        assert status(found) == 200
-    finally:
-        process.terminate()
-        process.wait(60)
+    with served("--host", "127.0.0.2") as there:
+        assert urlsplit(there).hostname == "127.0.0.2"
+        assert status(there) == 200
