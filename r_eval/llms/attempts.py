@@ -106,8 +106,9 @@ class Persistent:
             if without_extra:
                 self.learn("extra", "it refuses what came with its own replies")
             used = tokens.estimate(sent, reply) if reply.estimated else reply.tokens
-            waits = {"retries": effort.retries, "queue": effort.queue, "retry": effort.retry}
-            return dataclasses.replace(reply, tokens=used, **waits)
+            return dataclasses.replace(
+                reply, tokens=used, retries=effort.retries, queue=effort.queue, retry=effort.retry
+            )
 
     async def _retried(self, attempt: Callable[[], Awaitable[Reply]], effort: Effort, attempts: int | None) -> Reply:
         """The reply of the first attempt that succeeds."""
