@@ -72,9 +72,12 @@ _MAX_TOKENS = r"max_\w{0,11}tokens\b"
 _OPTIONAL = rf"(?:\b(temperature|top_?p|{_MAX_TOKENS}|tool_choice|seed)\b|[`'\"](stop)[`'\"]|\b(stop)(?= is ))"
 _MODEL = r"(?<!/)\bmodels?\b(?:[ /:(]{1,2}(?:id )?[`'\"]?[\w./:@-]{1,100}[`'\"]?)?"
 """A model, perhaps with its name."""
-_PROMPT = r"(?:context|prompt|input|tokens?|sequence|messages?|conversation)"
+_PROMPT = (
+    r"(?:context|prompt|input(?! should)|tokens?\b(?! (?:quota|budget|rate))|(?<!stop[ _])sequence|messages?"
+    r"|conversation)"
+)
 _MORE = (
-    r"(?:exceed|too (?:long|large|big|many)|overf|out of|(?:long|larg|great|more|less)\w{0,2} than|fit in"
+    r"(?:exceed|too (?:long|large|big|many)|overf|(?:long|larg|great|more|less)\w{0,2} than|fit in"
     r"|supports (?:up to|\d))"
 )
 
@@ -105,7 +108,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
     "context": _any(
         rf"{_PROMPT}[^\n]{{0,60}}?\W{_MORE}|{_MORE}[^\n]{{0,40}}?\W{_PROMPT}|reduce [^\n]{{0,20}}{_PROMPT}",
         r"max(?:imum)? (?:context|prompt|input|sequence)|range of input length|must be <=|n_ctx|context_length",
-        r"window is full",
+        r"window is full|out of (?:\w{1,20} ){0,2}context",
         r"max_tokens must be at least 1, got -",  # what the prompt leaves for the reply
         r"max_tokens or model output limit was reached",  # all that was allowed went into reasoning
         r"(?:prompt|输入|上下文|长度)[^。\n]{0,12}(?:超|过长)|超(?:出|过)[^。\n]{0,20}(?:长度|上下文|token)",
@@ -114,7 +117,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"insufficient (?:account )?(?:balance|credit|fund)|(?:more|out of|monthly included) credits|credit limit",
         r"(?:billing hard|spending) limit|reached your (?:\w{1,20} ){0,3}usage limit|exceeded your current quota",
         r"(?:hour|dai|week|month)ly (?:\w{1,20} ){,2}(?:quota|limit)|balance is too low|payment required",
-        r"余额不足|欠费|额度",
+        r"token (?:quota|budget)|余额不足|欠费|额度",
     ),
     "request": _any(
         r"(?:country|region|territory|location).{0,40}(?:not supported|unsupported)",

@@ -168,7 +168,7 @@ class OpenAI(Persistent, LLM):
             if error.retryable:
                 effort.retry += now - turn.at
             if error.cause == "rate_limit":
-                self._limiter.on_rate_limit(turn, error.wait or 0.0)
+                self._limiter.on_rate_limit(turn)
             if not error.retryable or error.cause == "rate_limit":
                 self._failing_since = None
                 raise

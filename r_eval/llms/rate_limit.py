@@ -13,8 +13,6 @@ import dataclasses
 import time
 
 MINUTE = 60.0
-MAX_PAUSE = 1.0
-"""Seconds that nothing is sent after a 429, at most."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -42,7 +40,7 @@ class AdaptiveLimiter:
         self.allowed = connections
         self._places = asyncio.Semaphore(connections)
         self._too_many = self._good = 0  # places of the semaphore that go as they become free; good replies in a row
-        self._last_decrease = self._closed_until = 0.0
+        self._last_decrease = 0.0
         self._minute = asyncio.Lock()
         self._last_minute: collections.deque[Turn] = collections.deque()
 
@@ -57,7 +55,7 @@ class AdaptiveLimiter:
             self._too_many -= 1
             await self._places.acquire()
         turn = Turn(time.monotonic(), tokens)
-        if self.requests is None and self.tokens is None and self._closed_until <= turn.at:
+        if self.requests is None and self.tokens is None:
             return turn
         try:
             async with self._minute:  # one waits for the minute, the others for that one
@@ -86,13 +84,8 @@ class AdaptiveLimiter:
             self.allowed += 1
             self.release()
 
-    def on_rate_limit(self, turn: Turn, wait: float = 0.0) -> None:
-        """A 429 came; attempts that started before the last decrease do not count.
-
-        Args:
-            wait: Seconds for which the server wants no more; nothing new is sent for so long, a second at most.
-        """
-        self._closed_until = max(self._closed_until, time.monotonic() + min(wait, MAX_PAUSE))
+    def on_rate_limit(self, turn: Turn) -> None:
+        """A 429 came; attempts that started before the last decrease do not count."""
         if turn.at >= self._last_decrease:
             self._last_decrease, self._good, before = time.monotonic(), 0, self.allowed
             self.allowed = max(1, before // 2)
@@ -106,4 +99,4 @@ class AdaptiveLimiter:
         is_full = self.requests is not None and len(minute) >= self.requests
         if self.tokens is not None and sum(one.tokens for one in minute) + tokens > self.tokens:
             is_full = True
-        return max(0.0, self._closed_until - now, minute[0].at + MINUTE - now if minute and is_full else 0.0)
+        return max(0.0, minute[0].at + MINUTE - now) if minute and is_full else 0.0

@@ -327,6 +327,10 @@ CASES = (
     Case("DeepSeek", 400, openai("Invalid schema for function 'login': missing api key in the examples of property 'stop', which is not supported"), "request"),
     Case("OpenAI", 400, openai("Invalid value: 'function'. Supported values are: 'system', 'assistant', 'user', 'developer', and 'tool'.", param="messages[2].role", code="invalid_value"), "request"),
     Case("A gateway", 404, "POST /v1/models/foo/chat was not found on this server", "request"),
+    Case("vLLM", 400, {"detail": [{"type": "less_than_equal", "loc": ["body", "temperature"], "msg": "Input should be less than or equal to 2"}]}, "request"),
+    Case("A gateway", 400, openai("Number of stop sequences exceeds the limit of 4"), "request"),
+    Case("A gateway", 400, openai("Invalid 'tools': array too long. Expected an array with maximum length 128."), "request"),
+    Case("A gateway", 403, openai("Token quota exceeded for this organization"), "quota"),
     # a length of the reply, not of the prompt
     Case("OpenAI", 400, openai("max_tokens is too large: 9999. This model supports at most 4096 completion tokens, whereas you provided 9999."), "parameter", "max_tokens"),
     Case("Mistral", 400, openai("max_tokens (10000) exceeds the maximum number of tokens allowed (8192)."), "parameter", "max_tokens"),

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.llms import attempts, rate_limit
+from r_eval.llms import attempts
 from r_eval.llms.attempts import ATTEMPTS
 from r_eval.llms.base import LLMError, Message, Request, ToolCall, make_llm
 from r_eval.llms.failures import classify, error_in, of_exception
@@ -103,7 +103,6 @@ def play_all(cases: Sequence[Case]) -> list[Played]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(attempts, "LONGEST_WAIT", LONGEST_WAIT)
-        patch.setattr(rate_limit, "MAX_PAUSE", LONGEST_WAIT)
         patch.delenv("OPENAI_API_KEY", raising=False)
         patch.setattr(logging.getLogger("r_eval"), "disabled", True)
         return asyncio.run(main())

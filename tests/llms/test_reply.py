@@ -105,6 +105,12 @@ def test_unknown_keys_of_a_call_and_of_its_function_are_kept_for_their_server() 
     assert made.extra == {"extra_content": {"google": {"thought_signature": "s"}}, "function": {"signature": "f"}}
 
 
+@pytest.mark.parametrize("huge", ["字" * 200_000, [{}] * 200_000, nested(5_000)], ids=["long", "many", "deep"])
+def test_unknown_keys_beyond_the_bound_are_dropped(huge: Any) -> None:
+    reply = parse_reply(answer(content="x", details=huge, tool_calls=[{**call("{}"), "signature": "s"}]))
+    assert (reply.text, reply.extra, reply.tool_calls[0].extra) == ("x", None, None)
+
+
 # Estimated tokens
 
 LONG = [ToolCall("a", word * 1_000, {}, "It cannot be read.") for word in ("x", "搜", "👩‍👩‍👧", " ")]
