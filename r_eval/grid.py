@@ -224,24 +224,28 @@ class ConditionEntry(Entry):
     name: str | None = None
 
 
-class LimitsEntry(Section):
+class Limits(Section):
     """Bounds of every episode, the same for all workflows.
 
     Attributes:
         steps: Turns: LLM replies and what is done with them; DFSDT's are per branch.
-        tokens: Tokens of prompts and completions.
+        tokens: Tokens of prompts and completions of all LLM calls. No call starts once they are used up; a last chance
+            reserves as many as the latest call took.
         seconds: Seconds of actual work.
-        observation: Tokens of an observation; a longer one is cut, and says so.
-        calls: LLM calls.
-        last_chance: Whether an LLM whose limits are reached is asked once for an answer from what it has.
+        observation: Tokens of an observation, at four characters per token; a longer one is cut, and says so.
+        calls: LLM calls, a last chance included.
+        last_chance: Whether an LLM whose steps, tokens or calls are used up is asked once for an answer from what it
+            has; that is no step. There is none if the reserved tokens or the time are used up.
     """
 
-    steps: int = Field(10, ge=1, strict=True)
-    tokens: int | None = Field(None, ge=1, strict=True)
-    seconds: float = Field(300.0, gt=0, strict=True)
-    observation: int = Field(1000, ge=20, strict=True)
-    calls: int | None = Field(None, ge=1, strict=True)
-    last_chance: bool = Field(True, strict=True)
+    model_config = ConfigDict(frozen=True)
+
+    steps: int = Field(default=10, ge=1, strict=True)
+    tokens: int | None = Field(default=None, ge=1, strict=True)
+    seconds: float = Field(default=300.0, gt=0, strict=True)
+    observation: int = Field(default=1000, ge=20, strict=True)
+    calls: int | None = Field(default=None, ge=1, strict=True)
+    last_chance: bool = Field(default=True, strict=True)
 
 
 class Exclude(Section):
@@ -290,7 +294,7 @@ class Grid(Section):
     samples: int | None = Field(None, ge=1, strict=True)
     epochs: int = Field(1, ge=1, strict=True)
     shots: int = Field(1, ge=0, strict=True)
-    limits: LimitsEntry = Field(default_factory=lambda: LimitsEntry.model_validate({}))
+    limits: Limits = Limits()
     exclude: list[Exclude] = []
     budget: BudgetEntry | None = None
     stop_early: StopEarlyEntry | None = None
@@ -306,12 +310,6 @@ class Grid(Section):
             super().__init__(**data)
         except ValidationError as error:
             raise UserError(complaint(error)) from None
-
-    def __eq__(self, other: object) -> bool:
-        """Whether two grids say the same, in whatever folder."""
-        return isinstance(other, Grid) and self.model_dump() == other.model_dump()
-
-    __hash__ = None  # type: ignore[assignment]
 
     @field_validator("llms", "workflows", "tasks", "conditions", mode="before")
     @classmethod
@@ -386,7 +384,7 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
 
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:
-    parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": LimitsEntry, "exclude": Exclude}
+    parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": Limits, "exclude": Exclude}
     parts.update(stop_early=StopEarlyEntry, budget=BudgetEntry)
     model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
     return [name for name in model.model_fields if name != "folder"]

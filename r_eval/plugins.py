@@ -63,6 +63,8 @@ def from_path(name: str, kind: str) -> Any:
 def _module(where: str, name: str) -> ModuleType:
     try:
         return importlib.import_module(where)
+    except UserError:
+        raise
     except (Exception, SystemExit) as error:
         why = error if isinstance(error, ImportError) else describe(error)
         raise UserError(f"{name}: cannot import {where} ({why})") from error

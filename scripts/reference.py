@@ -64,7 +64,7 @@ def grids() -> str:
         ("`environment` of a task", grid.EnvironmentEntry),
         ("`conditions`", grid.ConditionEntry),
         ("`vary`", Vary),
-        ("`limits`", grid.LimitsEntry),
+        ("`limits`", grid.Limits),
         ("`budget`", grid.BudgetEntry),
         ("`stop_early`", grid.StopEarlyEntry),
         ("`exclude`", grid.Exclude),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.fingerprints import changed_parts, code_hash
+from r_eval.fingerprints import code_hash
 
 CODE = '''"""Trams of Zürich."""
 
@@ -200,10 +200,3 @@ def test_code_is_told_apart_by_what_it_means() -> None:
     assert (
         len({code_hash(code) for code in (b"a - (b - c)", b"a - b - c", b"'A.'", b"'B.'", b"x = 1", b"x = 1.0")}) == 6
     )
-
-
-def test_of_parts_that_changed_the_more_exact_ones_are_named() -> None:
-    old = {"environment": "1", "environment code a.py": "1", "llm": "1", "seed": "0"}
-    new = {"environment": "2", "environment code a.py": "2", "llm": "2", "seed": "0"}
-    assert changed_parts(old, new) == "environment code a.py, llm"
-    assert changed_parts(old, old) == "fingerprint"

@@ -5,46 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r_eval import UserError
-from r_eval.folder import Cell, CellWriter, RunFolder, file_name, read_lines, write_whole
-from r_eval.records import Episode, Outcome
+from r_eval.folder import Cell, CellWriter, RunFolder, file_name, read_lines
 
 CELL = Cell("react", "gguf/smollm2-135m", "clean", "wiki/high-freq")
 RECORDS = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=30), max_size=3), max_size=8)
-
-
-def record(number: int, **changes: Any) -> Episode:
-    fields: dict[str, Any] = {
-        "episode_id": f"e{number}",
-        "question_id": f"q{number}",
-        "task": CELL.task,
-        "domain": "wiki",
-        "level": "KS",
-        "workflow": CELL.workflow,
-        "llm": CELL.llm,
-        "condition": CELL.condition,
-        "question": "Which city?",
-        "golds": ["Nairobi"],
-        "answer": "Nairobi",
-        "outcome": Outcome(kind="finished"),
-        **changes,
-    }
-    return Episode(**fields)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    """A run of one cell that holds nothing yet."""
-    cells = [{**CELL._asdict(), "episodes": 2, "fingerprint": "", "parts": {}}]
-    manifest = {"schema": 1, "name": "r", "state": "running", "cells": cells, "tasks": [{"name": CELL.task}]}
-    write_whole(tmp_path / "run.json", json.dumps(manifest))
-    return RunFolder(tmp_path)
 
 
 # Torn lines
@@ -79,9 +49,6 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, line: str, complai
         list(read_lines(tmp_path / "a.jsonl"))
 
 
-# Whole replacements
-
-
 # Names
 
 
@@ -110,14 +77,6 @@ def test_a_slash_becomes_two_underscores() -> None:
 
 
 # Reading
-
-
-def test_only_the_newest_line_of_an_episode_is_read(folder: RunFolder) -> None:
-    writer = CellWriter(CELL.path(folder.episodes_root))
-    for episode in (record(1, answer="old"), record(2), record(1, answer="new")):
-        writer.append(episode.model_dump_json())
-    writer.close()
-    assert [(e.episode_id, e.answer) for e in folder.episodes()] == [("e2", "Nairobi"), ("e1", "new")]
 
 
 @pytest.mark.parametrize(

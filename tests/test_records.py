@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from r_eval.records import SCHEMA, Episode, Question
+from r_eval.records import SCHEMA, Episode
 
 EPISODE: dict[str, Any] = {
     "episode_id": "e",
@@ -24,7 +24,6 @@ EPISODE: dict[str, Any] = {
     "answer": "Nairobi",
     "outcome": {"kind": "finished"},
 }
-QUESTION: dict[str, Any] = {"id": "q", "question": "Which city?", "answers": ["Nairobi"], "level": "KS"}
 
 
 def test_an_episode_has_the_keys_of_the_design() -> None:
@@ -41,15 +40,6 @@ def test_an_episode_has_the_keys_of_the_design() -> None:
     assert written["schema"] == SCHEMA == 1
 
 
-@pytest.mark.parametrize(
-    ("model", "data"),
-    [
-        (Episode, {**EPISODE, "score": 1}),
-        (Episode, {**EPISODE, "steps": [{"kind": "thought", "thought": ""}]}),
-        (Question, {**QUESTION, "answer": "Nairobi"}),
-    ],
-    ids=lambda value: ",".join(value) if isinstance(value, dict) else None,
-)
-def test_unknown_keys_are_refused(model: type[BaseModel], data: dict[str, Any]) -> None:
+def test_unknown_keys_are_refused() -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        model.model_validate(data)
+        Episode.model_validate({**EPISODE, "steps": [{"kind": "thought", "thought": ""}]})

@@ -20,6 +20,7 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
 from r_eval.errors import UserError
 from r_eval.fingerprints import code_hashes, short_hash
+from r_eval.grid import Limits as Limits  # part of the interface of workflows
 from r_eval.isolation import describe
 from r_eval.llms.base import Message, Reply, Request, ToolSpec
 from r_eval.plugins import unknown
@@ -103,29 +104,6 @@ class TaskInput:
     def with_documents(self, text: str) -> str:
         """The context documents followed by a text, such as the question."""
         return "\n\n".join([*(f"{d.title}\n{d.text}".strip() for d in self.context), text])
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of one episode.
-
-    Attributes:
-        steps: Turns of one LLM reply each; in a tree search, the turns of a branch.
-        tokens: Prompt and completion tokens of all LLM calls together; None for no limit. No call starts once they are
-            used up. A last chance reserves as many tokens as the latest call took.
-        seconds: Wall time.
-        observation: Tokens of one observation, at four characters per token; longer ones are truncated and say so.
-        calls: LLM calls including a last chance; None for no limit.
-        last_chance: Whether an LLM that has used up its steps, tokens or calls is asked once more for an answer. A last
-            chance is not a step. There is none if the reserved tokens or the time are used up.
-    """
-
-    steps: int = 10
-    tokens: int | None = None
-    seconds: float = 300.0
-    observation: int = 1000
-    calls: int | None = None
-    last_chance: bool = True
 
 
 CALLS_PER_TURN = 8

@@ -108,6 +108,8 @@ def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Com
             first = error.errors(include_url=False)[0]
             key, why = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
             raise UserError(f"condition '{name}': {key}: {why}, not {first['input']!r}") from None
+        except UserError:
+            raise
         except (Exception, SystemExit) as error:
             why = str(error) if isinstance(error, TypeError | ValueError) else describe(error)
             raise UserError(f"condition '{name}': {why}") from error

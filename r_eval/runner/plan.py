@@ -28,7 +28,7 @@ from r_eval.fingerprints import (
     without_paths,
 )
 from r_eval.folder import Cell
-from r_eval.grid import Grid, WorkflowEntry
+from r_eval.grid import Grid, Limits, WorkflowEntry
 from r_eval.llms.base import LLM
 from r_eval.records import SCHEMA, Question
 from r_eval.runner import grid_entries
@@ -36,7 +36,7 @@ from r_eval.runner.grid_entries import NO_LLM, located_settings, of_task
 from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.tasks.questions import choose
 from r_eval.vary import Sweep, expand
-from r_eval.workflows.base import Limits, Workflow, prompt_text
+from r_eval.workflows.base import Workflow, prompt_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,7 +183,7 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     entries, sweep = expand(grid.vary, grid.workflows)
     workflows = grid_entries.workflows(entries, grid)
     llms = grid_entries.llms(grid) if any(w.uses_llm for w in workflows.values()) else {}
-    conditions, limits = grid_entries.conditions(grid), Limits(**grid.limits.model_dump())
+    conditions, limits = grid_entries.conditions(grid), grid.limits
     cells: list[PlannedCell] = []
     for entry, (name, workflow) in zip(entries, workflows.items(), strict=True):
         names = list(llms) if workflow.uses_llm else [NO_LLM]
@@ -230,7 +230,7 @@ def _parts(
         **planned.environment_parts,
         **with_prefix("condition", condition.fingerprint_parts()),
         "passages": planned.passages,
-        "limits": short_hash(dataclasses.asdict(limits)),
+        "limits": short_hash(limits.model_dump()),
         "shots": short_hash([q.id for q in planned.demonstrations]),
         "seed": str(seed),
     }

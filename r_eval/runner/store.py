@@ -104,10 +104,11 @@ class Store:
 
     def _resume(self) -> None:
         """Go on from what an earlier run of this folder says of itself."""
-        manifest = self.folder.manifest()
-        if not manifest["created"]:
-            raise UserError(f"{self.folder.run_file}: damaged (created is missing); --fresh moves the old run aside")
-        self._created = manifest["created"]
+        try:
+            manifest = self.folder.manifest()
+        except UserError as error:
+            raise UserError(f"{error}; --fresh moves the old run aside") from None
+        self._created = manifest["created"] or self._created
         self.run_id, self.is_new = manifest["id"] or self.run_id, False
         self.spent = {name: LLMUsage(**entry) for name, entry in manifest["spent"].items()}
         self.clock = Stopwatch(manifest["seconds"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.campaign import Campaign, cluster
+from tests.chaos.campaign import Campaign, cluster, workers_of
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc to look at processes (Linux)")
 KILLS = 5
@@ -48,9 +48,9 @@ def test_a_run_that_is_killed_ends_as_an_unbroken_one_and_costs_only_what_was_on
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
 def test_a_worker_of_a_cluster_that_is_killed_costs_nothing_but_what_was_on_its_way(campaign: Campaign) -> None:
-    with cluster(1) as (environ, workers):
-        campaign.begin("ray", "ray", environ)
-        campaign.kill(1, random.Random(4), workers, runs=0.0)
+    with cluster(1) as made:
+        campaign.begin("ray", "ray")
+        campaign.kill(1, random.Random(4), lambda: workers_of(made), runs=0.0)
         campaign.finish()
     assert campaign.kills == 1
     holds(campaign, "ray", campaign.connections)

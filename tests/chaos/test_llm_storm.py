@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from r_eval import Grid, arun
 from r_eval.analysis.scoring import score_episode
 from r_eval.llms import attempts
 from r_eval.records import Episode
-from tests.chat_server import Server
+from tests.chat_server import USED, Answer, Server, bad, good
 
-FAULTS: dict[str, dict[str, Any]] = {
-    "429": {"text": '{"error": {"message": "slow down"}}', "status": 429, "headers": {"Retry-After": "0"}},
-    "500": {"text": "<html>oops</html>", "status": 500, "content_type": "text/html"},
-    "broken json": {"text": '{"choices": [{"mess', "content_type": "application/json"},
-    "no choice": {"text": '{"choices": []}', "content_type": "application/json"},
-    "wrong type": {"text": "<p>hello</p>", "content_type": "text/html"},
-    "dropped": {},
-    "stalled": {},
+FAULTS = {
+    "429": bad(429, "slow down", Retry_After="0"),
+    "500": Answer(500, "<html>oops</html>", content_type="text/html"),
+    "broken json": Answer(body='{"choices": [{"mess'),
+    "no choice": Answer(body={"choices": []}),
+    "wrong type": Answer(body="<p>hello</p>", content_type="text/html"),
+    "dropped": Answer(body='{"choices": ', drop=True),
+    "stalled": Answer(body='{"choices": ', drop=True, seconds=4.0),
 }
 TIMEOUT = 2.0
 """Seconds; longer than a busy machine lets an answer wait."""
@@ -39,35 +38,17 @@ class Storm(Server):
         self.failed = self.answered = 0
         self.seen: set[str] = set()
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        if "tests the connection" in body["messages"][0]["content"]:
-            return web.json_response(reply("ready"))
+    def _next(self, body: dict[str, Any], opening: bool) -> Answer:
+        if opening:
+            return good("ready", usage=USED)
         if self.chance.random() < self.rate:
-            self.failed += 1
             fault = self.chance.choice([*FAULTS])
+            self.failed += 1
             self.seen.add(fault)
-            return await self.fault(fault, request)
+            return FAULTS[fault]
         self.answered += 1
-        return web.json_response(reply(body["messages"][-1]["content"]))
-
-    async def fault(self, fault: str, request: web.Request) -> web.StreamResponse:
-        if answer := FAULTS[fault]:
-            return web.Response(**answer)
-        stream = web.StreamResponse(headers={"Content-Length": "1000"})
-        await stream.prepare(request)
-        await stream.write(b'{"choices": ')
-        if fault == "stalled":
-            await asyncio.sleep(4.0)
-        if request.transport is not None:
-            request.transport.abort()
-        return stream
-
-
-def reply(question: str) -> dict[str, Any]:
-    digest = hashlib.sha256(question.encode()).hexdigest()
-    text = "yes" if digest[0] in "01234567" else f"{int(digest[:4], 16) % 3000}"
-    return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9}}
+        digest = hashlib.sha256(body["messages"][-1]["content"].encode()).hexdigest()
+        return good("yes" if digest[0] in "01234567" else f"{int(digest[:4], 16) % 3000}", usage=USED)
 
 
 async def episodes(server: Storm, out: Path) -> list[Episode]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from r_eval import Grid, UserError, arun, run
+from r_eval import Grid, arun, run
 from r_eval.api import Run
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.run import Runner
@@ -160,10 +160,3 @@ def test_references_go_along_and_every_condition_and_epoch_counts(desk: Desk, gr
         assert own["oracle+none"]["behind"] == ""
     frame = result.to_pandas()
     assert set(frame.groupby(["condition", "llm", "question_id"]).size()) == {2}
-
-
-def test_a_metric_that_calls_an_llm_is_refused_before_anything_is_written(desk: Desk, grid: Make) -> None:
-    usual = grid().tasks[0].model_dump(exclude_none=True)
-    with pytest.raises(UserError, match=r"the metric judge@.* calls an LLM"):
-        run(grid(tasks=[{**usual, "metric": "judge@scripted/./good.py:reply"}]), desk.path / "run")
-    assert not (desk.path / "run").exists()

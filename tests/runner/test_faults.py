@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from r_eval import Grid, run
-from r_eval.llms.reply_store import store_path
 from tests.runner.desks import R_EVAL, CommandDesk, wait_for
 
 EPISODES = 40
@@ -42,21 +41,6 @@ def desk(tmp_path: Path) -> CommandDesk:
     llm = desk.llm(WORDY, connections=4, slow=str(tmp_path / "slow"))
     desk.write(llm, tasks=["aminer/soay-easy"], samples=20, epochs=2)
     return desk
-
-
-def begun(desk: CommandDesk) -> subprocess.Popen[str]:
-    """A run in the middle of its work."""
-    (desk.path / "slow").touch()
-    process = desk.start(*OPTIONS)
-    wait_for(lambda: len(desk.lines()) >= 8)
-    return process
-
-
-def resume(desk: CommandDesk) -> None:
-    """Go on with the run in this process, quickly."""
-    (desk.path / "slow").unlink()
-    run(Grid.load(desk.path / "grid.yaml"), desk.out, cache=False)
-    assert is_whole(desk, desk.out)
 
 
 def is_one_sentence(text: str, *parts: str) -> bool:
@@ -94,21 +78,11 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_it_goes_on_when_there_is_r
     assert is_whole(desk, desk.path / "done")
 
 
-@pytest.mark.parametrize("damage", [b"this is no store\n" * 500, b"SQLite format 3\0" + b"\xff" * 8000])
-def test_a_damaged_reply_store_stops_no_run(desk: CommandDesk, damage: bytes) -> None:
-    process = begun(desk)
-    process.kill()
-    process.communicate()
-    path = store_path()
-    for part in path.parent.glob(f"{path.name}*"):
-        part.unlink()
-    path.write_bytes(damage)
-    resume(desk)
-
-
 @pytest.mark.parametrize("what", ["the file", "the folder"])
 def test_a_file_that_is_deleted_under_the_run_ends_it(desk: CommandDesk, what: str) -> None:
-    process = begun(desk)
+    (desk.path / "slow").touch()
+    process = desk.start(*OPTIONS)
+    wait_for(lambda: len(desk.lines()) >= 8)
     if what == "the file":
         next((desk.out / "episodes").rglob("*.jsonl")).unlink()
     else:
@@ -116,4 +90,6 @@ def test_a_file_that_is_deleted_under_the_run_ends_it(desk: CommandDesk, what: s
     _, said = process.communicate(timeout=300)
     assert process.returncode == 1
     assert is_one_sentence(said, "was deleted while the run went on")
-    resume(desk)
+    (desk.path / "slow").unlink()
+    run(Grid.load(desk.path / "grid.yaml"), desk.out, cache=False)
+    assert is_whole(desk, desk.out)

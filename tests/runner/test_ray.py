@@ -13,55 +13,24 @@ from typing import Any
 import pytest
 
 from r_eval import Grid, UserError, arun, load_run, run
+from tests.chaos.campaign import NODE
+from tests.chaos.campaign import cluster as ray_cluster
 from tests.runner.desks import LOGGING, THOUGHTFUL, Desk, contents
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
 
-NODE = {
-    "node_ip_address": "127.0.0.1",
-    "num_cpus": 1,
-    "object_store_memory": 80 * 1024 * 1024,
-    "include_dashboard": False,
-}
 QUICK = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
-
-# One question kills the process that is asked it, the first time.
-DEADLY = (
-    LOGGING
-    + """
-from pathlib import Path
-asked = reply
-mark = Path({mark!r})
-
-async def reply(request):
-    if "{victim}" in request.messages[-1].content and not mark.exists():
-        mark.touch()  # from now on the other worker waits for a third
-        await asyncio.sleep(0.1)
-        os.kill(os.getpid(), 9)
-    return await asked(request)
-"""
-)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two nodes, and this process on the first of them."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    patch.setenv("RAY_AUTH_MODE", "disabled")
-    # Else Ray looks for this machine by an address of its network, though all nodes are on the loopback.
-    patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-    import ray
-    from ray.cluster_utils import Cluster
+    with ray_cluster(2, **QUICK) as made:
+        import ray  # only now, since it reads environment variables
 
-    made = Cluster(initialize_head=True, head_node_args={**NODE, "_system_config": QUICK})
-    made.add_node(**NODE)
-    patch.setenv("RAY_ADDRESS", made.address)
-    ray.init(made.address, log_to_driver=False, logging_level="ERROR")
-    yield made
-    ray.shutdown()
-    made.shutdown()
-    patch.undo()
+        ray.init(made.address, log_to_driver=False, logging_level="ERROR")
+        yield made
+        ray.shutdown()
 
 
 def on_ray(grid: Grid, out: Path, **how: Any) -> Path:
@@ -111,26 +80,6 @@ def test_a_node_that_dies_in_the_middle_costs_nothing_but_its_episodes_in_flight
     asked = sum(word == "asked" for word, *_ in desk.log())
     assert 40 <= asked <= 40 + 2, "more was asked again than was in flight on the dead node"
     assert contents(out) == contents(run(grid, tmp_path / "one").path)
-
-
-def test_a_worker_that_is_killed_in_the_middle_is_replaced(cluster: Any, desk: Desk, tmp_path: Path) -> None:
-    grid = desk.grid(desk.llm(LOGGING, seconds=0), samples=40)
-    victim = [e.question for e in run(grid, tmp_path / "one").episodes()][20]
-    (desk.path / "one.asked").unlink()
-    mark = tmp_path / "mark"
-    deadly = desk.llm(
-        DEADLY,
-        connections=2,
-        seconds=0,
-        crowd="3 if mark.exists() else 2",
-        mark=str(mark),
-        victim=victim.replace('"', '\\"'),
-    )
-    out = on_ray(desk.grid(deadly, samples=40), tmp_path / "out")
-    assert mark.exists()
-    assert load_run(out).state == "complete"
-    assert len({process for _, process, *_ in desk.log()}) == 3, "the dead worker had no successor"
-    assert [e.outcome.kind for e in load_run(out).episodes()] == ["finished"] * 40
 
 
 def test_a_cancelled_run_leaves_no_worker_behind(cluster: Any, desk: Desk, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from r_eval.environments.base import Environment, query_api
-from r_eval.grid import LimitsEntry
+from r_eval.grid import Limits
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.records import Tokens
 from r_eval.runner.truncation import MARK
@@ -146,7 +146,7 @@ def test_where_the_tokens_are_used_up_no_last_chance_is_given(play: Any) -> None
 @pytest.mark.parametrize("limits", [{"calls": 0}, {"calls": 1.5}, {"last_chance": 1}, {"last_chance": "no"}])
 def test_a_grids_limits_are_checked(limits: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        LimitsEntry.model_validate(limits)
+        Limits.model_validate(limits)
 
 
 # The context
