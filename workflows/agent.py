@@ -56,8 +56,8 @@ VARIABLES: Mapping[str, str] = {
 MAX_VARIABLE = 20_000
 """Characters of a variable; standard input has longer questions in full."""
 MAX_DETAIL = 300
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\ufeff")
-"""What is not text in the output of a program: colours and movements of a terminal, a byte order mark."""
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\ufeff\0]")
+"""What is not text in the output of a program: colours and movements of a terminal, marks and zeros of UTF-16."""
 LINE_END = re.compile(r"[\r\n]+")
 RUNNER = Path(__file__).with_name("agent_function.py")
 

@@ -91,15 +91,10 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "answer = 10 ** 10 ** $n",
         "answer = 1 << 10 ** 1$n",
         "answer = str(10 ** $n$n$n$n)",
-        "import math\nanswer = math.factorial(10 ** 1$n)",
-        "answer = f'{$n:>1000000000}'",
-        "find_dish(name='o', limit=10 ** 10 ** $n)",
-    ),
-    "texts": (
         "s = '$letter'\nwhile True: s = s + s",
         "answer = ('$letter' * 10 ** 6).replace('$letter', 'b' * 10 ** 6)",
-        "answer = ','.join(str(i) for i in range(10 ** 1$n))",
-        "answer = ('\\t' * 10 ** 6).expandtabs(10 ** 6)",
+        "answer = f'{$n:>1000000000}'",
+        "find_dish(name='o', limit=10 ** 10 ** $n)",
     ),
     "patterns": (
         "import re\nanswer = str(re.match('(a+)+b', 'a' * 1000))",
@@ -124,7 +119,6 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     ),
     "renaming": (
         "def find_dish(name): return find_dish(name)\nanswer = find_dish('o$n')",
-        "del find_dish\nanswer = find_dish(name='o$n')",
         "class answer:\n    def __repr__(self): return 'x' * 10 ** 9",
         "class A:\n    def __len__(self): return -1\n    def __iter__(self): return iter(int, 1)\nanswer = A()",
         "answer = range(10 ** 18)",

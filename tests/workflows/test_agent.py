@@ -124,6 +124,7 @@ EXAMPLE = Question(
         ("import os; os.close(1)", "", ("gave_up", "no_answer")),
         ("import sys; sys.stdout.buffer.write(b'\\xff\\xfe caf\\xc3\\xa9')", "�� café", ("finished", "")),
         ("print('x' * 15_000_000, 'end', sep='\\n')", "end", ("finished", "")),
+        ("import sys; sys.stdout.buffer.write('ome'.encode('utf-16'))", "\ufffd\ufffdome", ("finished", "")),
         ("print('\\ufeffworking 1 %\\rworking 99 %\\r\\x1b[1;32mome\\x1b[0mlette\\r')", "omelette", ("finished", "")),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from r_eval import Grid, run
 from r_eval.llms.base import LLM
-from r_eval.records import Document, Question
+from r_eval.records import Question
 from r_eval.workflows.base import Workflow
 from r_eval.workflows.direct import Direct
 from r_eval.workflows.pal import PAL
@@ -69,22 +69,6 @@ def test_the_text_ends_where_the_reply_begins(
     assert text_of(played).endswith(end)
     assert "\n\nQuestion: What is in a 比萨 pizza?\n" in text_of(played)
     assert (played.answer, played.outcome, played.requests[0].stop) == ("omelette", ("finished", ""), stop)
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        (" omelette\n\nQuestion: What is in it?\nAnswer: egg", "omelette"),
-        ("Answer: omelette", "omelette"),
-        ("\n\nQuestion: What is in it?", ""),
-    ],
-)
-def test_text_after_the_answer_does_not_count(complete: Any, reply: str, answer: str) -> None:
-    context = [Document(title="Омлет", text="Из яиц.")]
-    question = Question(id="q1", question="Где яйцо?", answers=["omelette"], level="KS", context=context)
-    played = complete(Direct(), [reply], question=question)
-    assert text_of(played).endswith("Омлет\nИз яиц.\n\nQuestion: Где яйцо?\nAnswer:")
-    assert (played.answer, played.outcome[0]) == (answer, "finished" if answer else "gave_up")
 
 
 def test_react_continues_its_text(complete: Any) -> None:

@@ -161,12 +161,6 @@ def test_a_finish_that_says_nothing_is_told_how_to_finish(search: Any) -> None:
     assert played.answer == "omelette"
 
 
-@pytest.mark.parametrize(("setting", "value"), [("beam", 0), ("max_nodes", 1.5), ("max_calls", True)])
-def test_a_setting_must_be_a_whole_number_of_at_least_one(setting: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=setting):
-        DFSDT(**{setting: value})
-
-
 # The limits of all workflows
 
 

@@ -89,11 +89,6 @@ def test_at_the_last_chance_of_a_conversation_with_calls_finish_is_the_only_tool
         assert '"find_dish", "description"' not in last.messages[0].content
 
 
-def test_a_last_chance_without_one_right_call_is_still_a_misuse_with_its_answer(play: Any) -> None:
-    played = play(ReAct(), lambda request: "omelette" if asked_last(request) else "Action: look[x]", steps=2)
-    assert (played.answer, played.outcome) == ("omelette", ("tool_misuse", "steps"))
-
-
 @pytest.mark.parametrize(
     ("failure", "outcome"),
     [("connection", ("llm_failure", "connection")), ("context", ("exhausted", "steps"))],
@@ -117,17 +112,6 @@ def test_when_the_time_is_over_there_is_no_last_chance(play: Any) -> None:
 
 
 # Calls and tokens
-
-
-@pytest.mark.parametrize("calls", [1, 2, 3, 5])
-@STEPWISE
-def test_the_calls_of_an_episode_are_limited_with_the_last_chance_among_them(
-    play: Any, workflow: Workflow, calls: int
-) -> None:
-    played = play(workflow, looking, calls=calls, steps=20)
-    assert len(played.requests) == played.episode.usage.calls == calls
-    assert played.outcome[1] == "calls"
-    assert asked_last(played.requests[-1]) == (calls > 1)
 
 
 @pytest.mark.parametrize("tokens", [EACH + 1, 3 * EACH, 4 * EACH, 100])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from r_eval.workflows.pal import PAL, program_in
+from r_eval.workflows.pal import PAL
 
 
 def program(text: str) -> list[str]:
@@ -83,15 +80,3 @@ def test_a_program_may_catch_an_error_of_an_api(play: Any) -> None:
 )
 def test_a_program_needs_no_fence(play: Any, reply: str) -> None:
     assert play(PAL(), [reply]).answer == "omelette"
-
-
-@settings(max_examples=100)
-@given(
-    st.text()
-    | st.lists(st.sampled_from(["a = 1\n", "for x in y:\n", "    ", "f(", ")", "\n", "words\n", '"""'])).map("".join)
-)
-def test_a_bare_program_is_valid_python_of_the_text(text: str) -> None:
-    found = program_in(text)
-    if "```" not in text:
-        ast.parse(found)
-    assert all(line.strip() in text for line in found.splitlines())
