@@ -26,7 +26,7 @@ from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, cluster_of
 from r_eval.analysis.metrics.ranking import rank_metrics
 from r_eval.analysis.qrels import text_ids
 from r_eval.analysis.results import CLEAN, IDENTITY, load, records, tidy
-from r_eval.analysis.retrieval import PARTS, in_order, retrieval_score
+from r_eval.analysis.retrieval import PARTS, retrieval_score
 from r_eval.analysis.submissions import SubmittedAnswer, read_results
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -50,7 +50,7 @@ STANDINGS: dict[str, str] = {
 }
 """The columns of `standings`."""
 ROWS: dict[str, str] = {
-    **dict.fromkeys((*IDENTITY, "version", "task", "question_id", "cluster", "type", "updated", "approved_by"), TEXT),
+    **dict.fromkeys((*IDENTITY, "version", "task", "question_id", "cluster", "updated", "approved_by"), TEXT),
     **{"place": WHOLE, "missing": FLAG, **dict.fromkeys(SCORES, NUMBER)},
 }
 """The columns of `board_rows`; `place` is that of the version in their order."""
@@ -69,15 +69,14 @@ class _Asked:
 
     def __init__(self) -> None:
         self.metric: dict[str, str] = {}
-        self._facts: dict[tuple[str, str], dict[str, tuple[str, bool, str]]] = {}
+        self._facts: dict[tuple[str, str], dict[str, tuple[bool, str]]] = {}
         self._sizes: dict[tuple[str, str], int] = {}
 
     def add(self, version: str, task: str, questions: Iterable[Question], count: int) -> None:
         """Take in some questions of a version that has at least `count`."""
         known = self._facts.setdefault((version, task), {})
         for one in questions:
-            relevant = bool(one.evidence or text_ids(one))
-            known[one.id] = (str(one.meta.get("type") or ""), relevant, cluster_of(one))
+            known[one.id] = bool(one.evidence or text_ids(one)), cluster_of(one)
         self._sizes[version, task] = max(count, self._sizes.get((version, task), 0))
 
     def task_of(self, version: str, ids: Collection[str]) -> str:
@@ -97,8 +96,8 @@ class _Asked:
         rows: list[tuple[Any, ...]] = []
         for key, known in self._facts.items():
             rows += [(*key, id_, *facts) for id_, facts in known.items()]
-            rows += [(*key, f"\0{n}", "", False, f"\0{n}") for n in range(len(known), self._sizes[key])]
-        return pandas.DataFrame(rows, columns=[*_QUESTION, "type", "relevant", "cluster"])
+            rows += [(*key, f"\0{n}", False, f"\0{n}") for n in range(len(known), self._sizes[key])]
+        return pandas.DataFrame(rows, columns=[*_QUESTION, "relevant", "cluster"])
 
 
 def board_rows(
@@ -217,17 +216,11 @@ def _unique_names(entries: pandas.DataFrame) -> Iterator[str]:
         yield name
 
 
-def standings(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
-    """Who leads: the systems by condition and rank, with the columns STANDINGS.
-
-    Args:
-        rows: As of `board_rows`.
-        last: How many of the newest versions count; 0: all of them.
-    """
+def standings(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Who leads by rows as of `board_rows`: the systems by condition and rank, with the columns STANDINGS."""
     import pandas
 
-    own = _of_last(rows, last)
-    own = own.assign(task=own["version"] + "\n" + own["task"])
+    own = rows.assign(task=rows["version"] + "\n" + rows["task"])
     keys = list(IDENTITY)
     groups = own.groupby(keys, sort=False)
     found = groups.agg(missing=("missing", "sum"), questions=("missing", "size"), updated=("updated", "max"))
@@ -241,28 +234,9 @@ def standings(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
     return tidy(pandas.concat(parts), STANDINGS)
 
 
-def _of_last(rows: pandas.DataFrame, last: int) -> pandas.DataFrame:
-    return rows[rows["place"].isin(sorted(rows["place"].unique())[-last:])]
-
-
 def _ranked(found: pandas.DataFrame) -> pandas.DataFrame:
     """By the total where it is known of any contender, else by generation; references have no rank."""
     contender = found["role"] != "reference"
     by = "total_score" if found.loc[contender, "total_score"].notna().any() else "generation_score"
     found = found.assign(rank=found[by].where(contender).round(12).rank(method="min", ascending=False))
     return found.assign(_by=-found["generation_score"]).sort_values(["rank", "_by"], kind="stable")
-
-
-def by_type(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
-    """Retrieval and generation by type of question, each version with the same weight."""
-    own = _of_last(rows, last)
-    own = own[own["type"] != ""]
-    keys = [*IDENTITY, "type"]
-    found = own.groupby(keys, sort=False).size().rename("questions").to_frame()
-    found = found.join(own.groupby([*keys, "version"])[[*SCORES]].mean().groupby(level=keys).mean()).reset_index()
-    systems, order = list(dict.fromkeys(own["system"])), in_order(found["type"])
-    found = found.assign(_system=found["system"].map(systems.index), _type=found["type"].map(order.index))
-    found["total_score"] = found["retrieval_score"] + found["generation_score"]
-    found = found.sort_values(["condition", "_system", "_type"], kind="stable")
-    types = {**dict.fromkeys(keys, TEXT), "questions": WHOLE, **dict.fromkeys((*SCORES, "total_score"), NUMBER)}
-    return tidy(found, types)
