@@ -33,7 +33,7 @@ from r_eval.folder import RunFolder
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.seasons import Season, read_season
+from r_eval.tasks.seasons import read_season
 
 if TYPE_CHECKING:
     import pandas
@@ -60,7 +60,8 @@ _QUESTION = ["version", "task", "question_id"]
 class _Known(NamedTuple):
     """A version of a question set whose file is known."""
 
-    season: Season
+    version: str
+    count: int
     questions: Sequence[Question]
 
 
@@ -128,7 +129,7 @@ def board_rows(
 def _known(path: Path) -> _Known:
     if (season := read_season(path)) is None:
         raise UserError(f"{path} has no season next to it: name question files that r-eval generate wrote")
-    return _Known(season, read_questions(path))
+    return _Known(str(Version(season.version)), season.count, read_questions(path))
 
 
 def _of_run(run: RunFolder, known: Sequence[_Known], asked: _Asked) -> list[dict[str, Any]]:
@@ -141,8 +142,8 @@ def _of_run(run: RunFolder, known: Sequence[_Known], asked: _Asked) -> list[dict
         asked.metric[name] = task.get("metric") or DEFAULT_METRIC
         asked.add(versions[name], name, run.questions(name), season.count if season else 0)
         for one in known:
-            if str(Version(one.season.version)) == versions[name]:
-                asked.add(versions[name], name, one.questions, one.season.count)
+            if one.version == versions[name]:
+                asked.add(one.version, name, one.questions, one.count)
     episodes = results.episodes.assign(found=retrieval_score(results.episodes))
     keys = [*IDENTITY, "task", "question_id"]
     means = episodes.groupby(keys, observed=True, sort=False)[["score", "found"]].mean().reset_index()
@@ -158,12 +159,12 @@ def _of_submission(path: Path, known: Sequence[_Known], asked: _Asked, approved_
     found = [one for one in known if any(question.id in answers for question in one.questions)]
     if not found:
         raise UserError(f"{path}: no known season has a question of these ids; name its private file with --season")
-    versions = sorted({str(Version(one.season.version)) for one in found})
+    versions = sorted({one.version for one in found})
     if len(versions) > 1:
         raise UserError(f"{path}: the ids are those of the versions {' and '.join(versions)}; name one of them")
-    version, (season, questions) = versions[0], found[0]
+    version, count, questions = found[0]
     task = asked.task_of(version, answers)
-    asked.add(version, task, questions, season.count)
+    asked.add(version, task, questions, count)
     metric = metrics.get(asked.metric.get(task, DEFAULT_METRIC))
     searches = any(answer.found for answer in answers.values())
     written = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
