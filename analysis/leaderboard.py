@@ -61,7 +61,7 @@ class _Known(NamedTuple):
     """A version of a question set whose file is known."""
 
     version: str
-    count: int
+    size: int
     questions: Sequence[Question]
 
 
@@ -143,7 +143,7 @@ def _of_run(run: RunFolder, known: Sequence[_Known], asked: _Asked) -> list[dict
         asked.add(versions[name], name, run.questions(name), season.count if season else 0)
         for one in known:
             if one.version == versions[name]:
-                asked.add(one.version, name, one.questions, one.count)
+                asked.add(one.version, name, one.questions, one.size)
     episodes = results.episodes.assign(found=retrieval_score(results.episodes))
     keys = [*IDENTITY, "task", "question_id"]
     means = episodes.groupby(keys, observed=True, sort=False)[["score", "found"]].mean().reset_index()
@@ -162,9 +162,9 @@ def _of_submission(path: Path, known: Sequence[_Known], asked: _Asked, approved_
     versions = sorted({one.version for one in found})
     if len(versions) > 1:
         raise UserError(f"{path}: the ids are those of the versions {' and '.join(versions)}; name one of them")
-    version, count, questions = found[0]
+    version, size, questions = found[0]
     task = asked.task_of(version, answers)
-    asked.add(version, task, questions, count)
+    asked.add(version, task, questions, size)
     metric = metrics.get(asked.metric.get(task, DEFAULT_METRIC))
     searches = any(answer.found for answer in answers.values())
     written = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
