@@ -26,14 +26,14 @@ from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, cluster_of
 from r_eval.analysis.metrics.ranking import rank_metrics
 from r_eval.analysis.qrels import text_ids
 from r_eval.analysis.results import CLEAN, IDENTITY, load, records, tidy
-from r_eval.analysis.retrieval import PARTS, in_order, retrieval_score
+from r_eval.analysis.retrieval import PARTS, retrieval_score
 from r_eval.analysis.submissions import SubmittedAnswer, read_results
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.seasons import Season, read_season
+from r_eval.tasks.seasons import read_season
 
 if TYPE_CHECKING:
     import pandas
@@ -50,7 +50,7 @@ STANDINGS: dict[str, str] = {
 }
 """The columns of `standings`."""
 ROWS: dict[str, str] = {
-    **dict.fromkeys((*IDENTITY, "version", "task", "question_id", "cluster", "type", "updated", "approved_by"), TEXT),
+    **dict.fromkeys((*IDENTITY, "version", "task", "question_id", "cluster", "updated", "approved_by"), TEXT),
     **{"place": WHOLE, "missing": FLAG, **dict.fromkeys(SCORES, NUMBER)},
 }
 """The columns of `board_rows`; `place` is that of the version in their order."""
@@ -60,7 +60,8 @@ _QUESTION = ["version", "task", "question_id"]
 class _Known(NamedTuple):
     """A version of a question set whose file is known."""
 
-    season: Season
+    version: str
+    size: int
     questions: Sequence[Question]
 
 
@@ -69,15 +70,14 @@ class _Asked:
 
     def __init__(self) -> None:
         self.metric: dict[str, str] = {}
-        self._facts: dict[tuple[str, str], dict[str, tuple[str, bool, str]]] = {}
+        self._facts: dict[tuple[str, str], dict[str, tuple[bool, str]]] = {}
         self._sizes: dict[tuple[str, str], int] = {}
 
     def add(self, version: str, task: str, questions: Iterable[Question], count: int) -> None:
         """Take in some questions of a version that has at least `count`."""
         known = self._facts.setdefault((version, task), {})
         for one in questions:
-            relevant = bool(one.evidence or text_ids(one))
-            known[one.id] = (str(one.meta.get("type") or ""), relevant, cluster_of(one))
+            known[one.id] = bool(one.evidence or text_ids(one)), cluster_of(one)
         self._sizes[version, task] = max(count, self._sizes.get((version, task), 0))
 
     def task_of(self, version: str, ids: Collection[str]) -> str:
@@ -97,8 +97,8 @@ class _Asked:
         rows: list[tuple[Any, ...]] = []
         for key, known in self._facts.items():
             rows += [(*key, id_, *facts) for id_, facts in known.items()]
-            rows += [(*key, f"\0{n}", "", False, f"\0{n}") for n in range(len(known), self._sizes[key])]
-        return pandas.DataFrame(rows, columns=[*_QUESTION, "type", "relevant", "cluster"])
+            rows += [(*key, f"\0{n}", False, f"\0{n}") for n in range(len(known), self._sizes[key])]
+        return pandas.DataFrame(rows, columns=[*_QUESTION, "relevant", "cluster"])
 
 
 def board_rows(
@@ -129,7 +129,7 @@ def board_rows(
 def _known(path: Path) -> _Known:
     if (season := read_season(path)) is None:
         raise UserError(f"{path} has no season next to it: name question files that r-eval generate wrote")
-    return _Known(season, read_questions(path))
+    return _Known(str(Version(season.version)), season.count, read_questions(path))
 
 
 def _of_run(run: RunFolder, known: Sequence[_Known], asked: _Asked) -> list[dict[str, Any]]:
@@ -142,8 +142,8 @@ def _of_run(run: RunFolder, known: Sequence[_Known], asked: _Asked) -> list[dict
         asked.metric[name] = task.get("metric") or DEFAULT_METRIC
         asked.add(versions[name], name, run.questions(name), season.count if season else 0)
         for one in known:
-            if str(Version(one.season.version)) == versions[name]:
-                asked.add(versions[name], name, one.questions, one.season.count)
+            if one.version == versions[name]:
+                asked.add(one.version, name, one.questions, one.size)
     episodes = results.episodes.assign(found=retrieval_score(results.episodes))
     keys = [*IDENTITY, "task", "question_id"]
     means = episodes.groupby(keys, observed=True, sort=False)[["score", "found"]].mean().reset_index()
@@ -159,12 +159,12 @@ def _of_submission(path: Path, known: Sequence[_Known], asked: _Asked, approved_
     found = [one for one in known if any(question.id in answers for question in one.questions)]
     if not found:
         raise UserError(f"{path}: no known season has a question of these ids; name its private file with --season")
-    versions = sorted({str(Version(one.season.version)) for one in found})
+    versions = sorted({one.version for one in found})
     if len(versions) > 1:
         raise UserError(f"{path}: the ids are those of the versions {' and '.join(versions)}; name one of them")
-    version, (season, questions) = versions[0], found[0]
+    version, size, questions = found[0]
     task = asked.task_of(version, answers)
-    asked.add(version, task, questions, season.count)
+    asked.add(version, task, questions, size)
     metric = metrics.get(asked.metric.get(task, DEFAULT_METRIC))
     searches = any(answer.found for answer in answers.values())
     written = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
@@ -217,17 +217,11 @@ def _unique_names(entries: pandas.DataFrame) -> Iterator[str]:
         yield name
 
 
-def standings(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
-    """Who leads: the systems by condition and rank, with the columns STANDINGS.
-
-    Args:
-        rows: As of `board_rows`.
-        last: How many of the newest versions count; 0: all of them.
-    """
+def standings(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Who leads by rows as of `board_rows`: the systems by condition and rank, with the columns STANDINGS."""
     import pandas
 
-    own = _of_last(rows, last)
-    own = own.assign(task=own["version"] + "\n" + own["task"])
+    own = rows.assign(task=rows["version"] + "\n" + rows["task"])
     keys = list(IDENTITY)
     groups = own.groupby(keys, sort=False)
     found = groups.agg(missing=("missing", "sum"), questions=("missing", "size"), updated=("updated", "max"))
@@ -241,28 +235,9 @@ def standings(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
     return tidy(pandas.concat(parts), STANDINGS)
 
 
-def _of_last(rows: pandas.DataFrame, last: int) -> pandas.DataFrame:
-    return rows[rows["place"].isin(sorted(rows["place"].unique())[-last:])]
-
-
 def _ranked(found: pandas.DataFrame) -> pandas.DataFrame:
     """By the total where it is known of any contender, else by generation; references have no rank."""
     contender = found["role"] != "reference"
     by = "total_score" if found.loc[contender, "total_score"].notna().any() else "generation_score"
     found = found.assign(rank=found[by].where(contender).round(12).rank(method="min", ascending=False))
     return found.assign(_by=-found["generation_score"]).sort_values(["rank", "_by"], kind="stable")
-
-
-def by_type(rows: pandas.DataFrame, last: int = 0) -> pandas.DataFrame:
-    """Retrieval and generation by type of question, each version with the same weight."""
-    own = _of_last(rows, last)
-    own = own[own["type"] != ""]
-    keys = [*IDENTITY, "type"]
-    found = own.groupby(keys, sort=False).size().rename("questions").to_frame()
-    found = found.join(own.groupby([*keys, "version"])[[*SCORES]].mean().groupby(level=keys).mean()).reset_index()
-    systems, order = list(dict.fromkeys(own["system"])), in_order(found["type"])
-    found = found.assign(_system=found["system"].map(systems.index), _type=found["type"].map(order.index))
-    found["total_score"] = found["retrieval_score"] + found["generation_score"]
-    found = found.sort_values(["condition", "_system", "_type"], kind="stable")
-    types = {**dict.fromkeys(keys, TEXT), "questions": WHOLE, **dict.fromkeys((*SCORES, "total_score"), NUMBER)}
-    return tidy(found, types)

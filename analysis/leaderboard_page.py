@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from r_eval.analysis.leaderboard import board_rows, by_type, standings
+from r_eval.analysis.leaderboard import board_rows, standings
 from r_eval.analysis.report import write_tables_page
 from r_eval.analysis.submissions import read_results
 from r_eval.errors import UserError
@@ -132,14 +132,11 @@ def _write(board: Board, out: Path) -> tuple[Path, pandas.DataFrame]:
 
 
 def _tables(rows: pandas.DataFrame, number: int) -> Iterator[tuple[str, str, str, pandas.DataFrame]]:
-    """The standings over all versions and on the newest, by type of question, and of each version."""
+    """The standings over all versions, and of each version."""
     import pandas
 
     note = f"{NOTE} {OVER}" if number > 1 else NOTE
     yield "standings", "All versions" if number > 1 else "Standings", note, _shown(standings(rows))
-    if number > 1:
-        yield "standings_newest", "The newest version", NOTE, _shown(standings(rows, 1))
-    yield "types", "By question type", NOTE, _shown(by_type(rows))
     parts = [
         standings(own).drop(columns="versions").assign(version=own["version"].iloc[0])
         for _, own in rows.groupby("place")

@@ -3,10 +3,11 @@
     report/
       index.html          the page; no server, no network
       assets/             style and scripts
-      data/*              the page's data, as scripts that call `JSON.parse`: opened from disk, a page may not fetch;
-                          files.json lists what the report wrote: the next one removes it, and nothing else
+      data/*              the page's data, as scripts that call `JSON.parse`: opened from disk, a page may not fetch
       tables/*            every table for other programs (csv) and for papers (md, tex)
       figures/*           every chart for papers, as png and svg
+
+A report that is made again removes the tables and figures that the page of the one before it names, and nothing else.
 
 What a model, a tool or a file wrote is text everywhere: the page sets it as text, never as markup.
 """

@@ -8,16 +8,14 @@ assets/                style, scripts, plotly.min.js (loaded when a chart comes 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pydantic import TypeAdapter, ValidationError
+from urllib.parse import unquote
 
 from r_eval.analysis import tables
 from r_eval.analysis.causes import CAUSES
@@ -109,25 +107,23 @@ def write_page(page: ReportPage, out: Path, warn: Callable[[str], None] | None =
     template = jinja2.Environment(undefined=jinja2.StrictUndefined, **settings)
     template.filters["visible"] = visible
     source = template.from_string((here / "template.html").read_text(encoding="utf-8"))
-    write_whole(out / "index.html", source.render(page=page, tabs=tabs, names=TABS, files=files, scripts=SCRIPTS))
-    of_page = [f"{folder}/{name}" for folder, names in page.files.items() for name in names]
-    _remove_earlier(out, [*(f"data/{tab}.js" for tab in tabs), *of_page])
+    text = source.render(page=page, tabs=tabs, names=TABS, files=files, scripts=SCRIPTS)
+    _remove_earlier(out, {f"{folder}/{name}" for folder, names in page.files.items() for name in names})
+    write_whole(out / "index.html", text)
     return out / "index.html"
 
 
-def _remove_earlier(out: Path, written: Sequence[str]) -> None:
-    """Remove what an earlier report listed here and this one did not write; nothing else, and nothing behind a link."""
-    listed = out / "data" / "files.json"
-    try:
-        earlier = TypeAdapter(list[str]).validate_json(listed.read_bytes())
-    except (OSError, ValidationError):
-        earlier = []
-    for name in set(earlier).difference(written):
+def _remove_earlier(out: Path, written: Collection[str]) -> None:
+    """Remove the files that the page of an earlier report names and this one did not write.
+
+    Nothing else, and nothing behind a link.
+    """
+    page = out / "index.html"
+    text = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
+    for name in set(map(unquote, re.findall(r'href="((?:tables|figures)/[^"]+)"', text))).difference(written):
         folder, _, own = name.partition("/")
-        is_own = folder in ("data", "tables", "figures") and own == file_name(own) and not (out / folder).is_symlink()
-        if is_own and (out / name).is_file():
+        if own == file_name(own) and not (out / folder).is_symlink() and (out / name).is_file():
             (out / name).unlink()
-    write_whole(listed, json.dumps(sorted(written)))
 
 
 def _write_plotly(out: Path, warn: Callable[[str], None] | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,24 +61,6 @@ def write_manifest(path: Path, cells: list[Cell], questions: int | Mapping[Cell,
     counts = dict.fromkeys(cells, questions) if isinstance(questions, int) else questions
     entries = [{**cell._asdict(), "episodes": counts[cell], "fingerprint": "f"} for cell in cells]
     makers.write_manifest(RunFolder(path), tasks, entries, **more)
-
-
-@pytest.fixture
-def make_episode() -> Callable[..., Episode]:
-    """Makes an episode that finished with the right answer; any field can be changed."""
-    return episode
-
-
-@pytest.fixture
-def make_call() -> Callable[..., Step]:
-    """Makes a call step: observation, error, arguments."""
-    return call
-
-
-@pytest.fixture
-def make_run() -> Callable[..., RunFolder]:
-    """Writes a made-up run into a folder."""
-    return write_run
 
 
 @pytest.fixture(scope="session")

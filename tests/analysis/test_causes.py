@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import get_args
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 from r_eval.analysis.causes import CAUSES, EXCEPTIONS, GENERAL, STEP_ERRORS, actions, declines, named, why
 from r_eval.analysis.response_types import LIMITS, classify
 from r_eval.llms.base import LLMError
-from r_eval.records import CallError, Episode, Outcome, OutcomeKind, Step
-
-Make = Callable[..., Episode]
-MakeCall = Callable[..., Step]
+from r_eval.records import CallError, Outcome, OutcomeKind, Step
+from tests.analysis.conftest import call, episode
 
 
 def test_every_error_of_a_call_or_a_reply_has_a_cause() -> None:
@@ -46,20 +43,18 @@ def test_a_recorded_word_has_a_cause_of_its_own(kind: OutcomeKind, word: str) ->
         ("finished", "", "Mombasa"),
     ],
 )
-def test_a_last_reply_that_was_cut_is_the_cause_whatever_came_of_it(
-    make_episode: Make, kind: str, cause: str, answer: str
-) -> None:
+def test_a_last_reply_that_was_cut_is_the_cause_whatever_came_of_it(kind: str, cause: str, answer: str) -> None:
     steps = [
         Step(kind="thought", text="answer = Search(", error="length"),
         Step(kind="observation", text="Not Python."),
     ]
-    made = make_episode(answer=answer, outcome=Outcome(kind=kind, cause=cause), steps=steps)  # type: ignore[arg-type]
+    made = episode(answer=answer, outcome=Outcome(kind=kind, cause=cause), steps=steps)  # type: ignore[arg-type]
     assert why(made, classify(made, 0.0)) == "cut_off"
 
 
 @pytest.mark.parametrize("observation", ["", "0 results.", "[]", "{}", "null", " \n"])
-def test_an_empty_result_found_nothing(make_call: MakeCall, observation: str) -> None:
-    made = actions([make_call(observation)])
+def test_an_empty_result_found_nothing(observation: str) -> None:
+    made = actions([call(observation)])
     assert (made.right, made.found, made.main_fault()) == (1, 0, "empty_search")
 
 

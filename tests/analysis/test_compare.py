@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from r_eval.analysis.compare import comparable, pairs, score_matrix
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.statistics import ScorePairs, compare
 from r_eval.folder import RunFolder
+from tests.analysis.conftest import write_run
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def test_groups_of_tasks_are_compared_as_one_family(results: Results, by: str, g
     assert found["p_adjusted"][least] == pytest.approx(len(found) * found["p"][least])
 
 
-def test_a_reworded_question_is_no_common_question(tmp_path: Path, make_run: Callable[..., RunFolder]) -> None:
-    one, two = make_run(tmp_path / "one", questions=3), make_run(tmp_path / "two", questions=3)
+def test_a_reworded_question_is_no_common_question(tmp_path: Path) -> None:
+    one, two = write_run(tmp_path / "one", questions=3), write_run(tmp_path / "two", questions=3)
     for run, text in ((one, "Wo liegt Köln?"), (two, "Where is Cologne?")):
         file = run.questions_file("wiki/hotpotqa")
         file.parent.mkdir(parents=True, exist_ok=True)

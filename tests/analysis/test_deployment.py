@@ -131,13 +131,6 @@ def test_whatever_is_off_the_front_is_dominated_by_something_on_it(points: list[
             ["react"],
             {"react": "the best that fits", "pal": "not significantly worse than react+m and faster"},
         ),
-        (
-            {"react": "r" * 21 + "w" * 19, "pal": "w" * 20 + "r" * 20},
-            {"max_usd": 1.0},
-            ["react"],
-            {"react": "the best that fits", "pal": "not significantly worse than react+m"},
-        ),
-        ({"react": "rr"}, {"max_seconds": 1.0}, [], {"react": "over the limit: 9 s"}),
         ({"react": "rr"}, {"max_seconds": 1.0, "max_usd": 0.001}, [], {"react": "over the limit: 9 s, 0.01 USD"}),
         ({"react": "ww", "pal": "ww"}, {"max_seconds": 10.0}, [], {"react": "", "pal": ""}),
         ({"react": "xx", "pal": "rr"}, {}, ["pal"], {"react": "nothing was scored"}),
@@ -157,23 +150,10 @@ def test_the_best_that_fits_is_the_choice_and_the_others_say_how_they_compare(
 # The command
 
 
-@pytest.mark.parametrize(
-    ("limits", "facts"),
-    [
-        (
-            ["--max-seconds", "8", "--max-usd", "0.01"],
-            [
-                "Within 8 s and 0.01 USD per question on average: fc+openai/gpt-4o-mini, the best that fits\n",
-                "pal+gguf/smollm2-135m: its price is not known\n",
-                "openai/gpt-4o-mini: the grid does not say at how many connections",
-            ],
-        ),
-        (["--max-seconds", "0.01"], ["Within 0.01 s per question on average: no system fits\n"]),
-    ],
-)
-def test_report_names_the_system_to_take_and_why(
-    run: RunFolder, tmp_path: Path, limits: list[str], facts: list[str]
-) -> None:
+def test_report_names_the_system_to_take_and_why(run: RunFolder, tmp_path: Path) -> None:
+    limits = ["--max-seconds", "8", "--max-usd", "0.01"]
     done = typed_here(["report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", *limits], tmp_path)
     assert done.returncode == 0, done.stderr
-    assert [fact for fact in facts if fact not in done.stdout] == []
+    assert "Within 8 s and 0.01 USD per question on average: fc+openai/gpt-4o-mini, the best that fits\n" in done.stdout
+    assert "pal+gguf/smollm2-135m: its price is not known\n" in done.stdout
+    assert "openai/gpt-4o-mini: the grid does not say at how many connections" in done.stdout

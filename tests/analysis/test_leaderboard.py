@@ -12,7 +12,7 @@ import pandas
 import pytest
 from packaging.version import Version
 
-from r_eval.analysis.leaderboard import board_rows, by_type, standings
+from r_eval.analysis.leaderboard import board_rows, standings
 from r_eval.analysis.leaderboard_page import approve, read_board, write_leaderboard
 from r_eval.analysis.results import IDENTITY
 from r_eval.errors import UserError
@@ -81,8 +81,8 @@ def over(
     return run
 
 
-def one(*runs: RunFolder, seasons: Sequence[Path] = (), last: int = 0) -> dict[str, Any]:
-    (found,) = standings(board_rows(runs, seasons), last).to_dict("records")
+def one(*runs: RunFolder, seasons: Sequence[Path] = ()) -> dict[str, Any]:
+    (found,) = standings(board_rows(runs, seasons)).to_dict("records")
     return {str(name): value for name, value in found.items()}
 
 
@@ -134,7 +134,7 @@ def rows(*lines: tuple[str, str, float, float | None], reference: str = "") -> p
             **dict.fromkeys(IDENTITY, ""),
             **{"condition": "clean", "system": f"{name}+m", "workflow": name},
             **{"role": "reference" if name == reference else "system", "version": version, "place": PLACES[version]},
-            **{"task": "t", "question_id": "q", "cluster": "q", "type": "set", "missing": False},
+            **{"task": "t", "question_id": "q", "cluster": "q", "missing": False},
             **{"generation_score": generation, "retrieval_score": retrieval, "updated": "", "approved_by": ""},
         }
         for name, version, generation, retrieval in lines
@@ -157,11 +157,6 @@ def test_over_several_versions_each_has_the_same_weight() -> None:
     scores = [found[f"{name}_score"] for name in ("generation", "retrieval", "total")]
     assert scores == pytest.approx([0.4, 0.6, 1.0])
     assert (found["versions"], found["questions"]) == ("1.9.0, 1.10.0", 2)
-    assert by_type(BOARD).set_index("workflow").loc["rag", "generation_score"] == pytest.approx(0.4)
-
-
-def test_the_last_version_is_the_highest_by_number() -> None:
-    assert set(standings(BOARD, 1)["workflow"]) == {"rag", "react", "oracle"}
 
 
 def test_ranks_go_by_the_total_and_references_have_none() -> None:
@@ -221,21 +216,20 @@ def board(season: Write, tmp_path: Path) -> Path:
     return tmp_path / "board"
 
 
-def table(board: Path, name: str = "leaderboard") -> list[dict[str, str]]:
-    with (board / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+def table(board: Path) -> list[dict[str, str]]:
+    with (board / "tables" / "leaderboard.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def test_the_folder_holds_a_page_and_a_table_with_a_row_per_version_and_system(board: Path) -> None:
     assert (board / "index.html").is_file()
     shown = (board / "data" / "page.js").read_text(encoding="utf-8")
-    assert all(text in shown for text in ("All versions", "The newest version", "By question type", "rag+m"))
+    assert all(text in shown for text in ("All versions", "Each version", "rag+m"))
     assert "<img" not in shown + (board / "index.html").read_text(encoding="utf-8")
     lines = table(board)
     assert [line["version"] for line in lines] == ["1.9.0", "1.9.0", "1.10.0", "1.10.0"]
     first = next(line for line in lines if line["version"] == "1.10.0" and line["system"] == "rag+m")
     assert [float(first[name]) for name in ("rank", "total_score", "generation_score")] == [1, 1.25, 0.5]
-    assert {line["system"] for line in table(board, "standings_newest")} == {"rag+m", "direct+m"}
 
 
 def test_submitted_answers_stand_on_the_board_once_approved(board: Path, season: Write, tmp_path: Path) -> None:

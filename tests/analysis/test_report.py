@@ -66,19 +66,14 @@ def test_what_an_earlier_report_wrote_is_removed_and_nothing_else(run: RunFolder
     write_report(results, tmp_path / "report", figures=False)
     report = tmp_path / "report"
     outside = tmp_path / "outside.csv"
-    for path in (outside, report / "tables" / "old.csv", report / "tables" / "mine.csv", report / "data" / "old.js"):
+    for path in (outside, report / "tables" / "old-ä.csv", report / "tables" / "mine.csv"):
         path.write_text("", encoding="utf-8")
-    listed = report / "data" / "files.json"
-    names = [
-        *json.loads(listed.read_bytes()),
-        "tables/old.csv",
-        "data/old.js",
-        "../outside.csv",
-        "tables/../../outside.csv",
-    ]
-    listed.write_text(json.dumps(names), encoding="utf-8")
+    page = report / "index.html"
+    names = ("tables/old-%C3%A4.csv", "tables/../../outside.csv", "tables/..%2F..%2Foutside.csv", "../outside.csv")
+    links = "".join(f'<a href="{name}">' for name in names)
+    page.write_text(page.read_text(encoding="utf-8") + links, encoding="utf-8")
     write_report(results, report, figures=False)
-    assert [path.name for path in report.rglob("old.*")] == []
+    assert [path.name for path in report.rglob("old*")] == []
     assert outside.exists()
     assert (report / "tables" / "mine.csv").exists()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,24 +10,23 @@ from r_eval.analysis.causes import CAUSES, why
 from r_eval.analysis.response_types import LIMITS, TYPES, classify, documents_shown, type_of
 from r_eval.errors import UserError
 from r_eval.records import Document, Episode, Outcome, SentMessage, Step
+from tests.analysis.conftest import call, episode
 
-Make = Callable[..., Episode]
-MakeCall = Callable[..., Step]
 OUTCOMES = ("finished", "gave_up", "exhausted", "tool_misuse", "tool_failure", "llm_failure", "cancelled")
 UNSUPPORTED = ("RE", "RE", "RE", "TE", "ME", "ME", "ME")
 
 
 @pytest.mark.parametrize("taxonomy", ["strict", "paper"])
 @pytest.mark.parametrize(("outcome", "wrong"), list(zip(OUTCOMES, UNSUPPORTED, strict=True)))
-def test_the_table(make_episode: Make, taxonomy: str, outcome: str, wrong: str) -> None:
+def test_the_table(taxonomy: str, outcome: str, wrong: str) -> None:
     ended = Outcome(kind=outcome)  # type: ignore[arg-type]
-    seen, unseen = make_episode(outcome=ended), make_episode(outcome=ended, steps=[])
+    seen, unseen = episode(outcome=ended), episode(outcome=ended, steps=[])
     found = [classify(made, score, taxonomy).type for made in (seen, unseen) for score in (1.0, 0.0)]
     assert found == ["EM", "GE", "AM", wrong]
 
 
-def test_an_answer_matches_from_the_threshold_on(make_episode: Make) -> None:
-    made = make_episode()
+def test_an_answer_matches_from_the_threshold_on() -> None:
+    made = episode()
     assert [classify(made, score).type for score in (0.5, 0.49)] == ["EM", "GE"]
     assert classify(made, 0.3, threshold=0.3).type == "EM"
     assert [classify(made, score, "published").type for score in (0.05, 0.049)] == ["EM", "GE"]
@@ -48,17 +45,15 @@ SUPPORT = [
 
 
 @pytest.mark.parametrize(("gold", "observation", "supported"), SUPPORT)
-def test_containment_is_of_whole_tokens_where_it_can_judge(
-    make_episode: Make, make_call: MakeCall, gold: str, observation: str, supported: bool | None
-) -> None:
-    found = classify(make_episode(golds=[gold], steps=[make_call(observation)]), 1.0)
+def test_containment_is_of_whole_tokens_where_it_can_judge(gold: str, observation: str, supported: bool | None) -> None:
+    found = classify(episode(golds=[gold], steps=[call(observation)]), 1.0)
     assert (found.supported, found.undecided) == (supported is True, supported is None)
 
 
 @pytest.mark.parametrize(("sent", "expected"), [("Documents: Ада — Nairobi is the capital.", "EM"), ("Ада?", "AM")])
-def test_a_document_counts_as_observed_where_a_prompt_held_it(make_episode: Make, sent: str, expected: str) -> None:
+def test_a_document_counts_as_observed_where_a_prompt_held_it(sent: str, expected: str) -> None:
     document = Document(title="Kenya", text="Ада — Nairobi is the capital.")
-    made = make_episode(steps=[], messages=[SentMessage(role="user", content=sent)])
+    made = episode(steps=[], messages=[SentMessage(role="user", content=sent)])
     assert classify(made, 1.0, prompted=documents_shown(made, [document])).type == expected
 
 
@@ -75,9 +70,9 @@ def test_a_document_counts_as_observed_where_a_prompt_held_it(make_episode: Make
     ],
 )
 def test_of_an_expression_the_operands_must_be_observed(
-    make_episode: Make, make_call: MakeCall, gold: str, observation: str, type_: str, undecided: bool
+    gold: str, observation: str, type_: str, undecided: bool
 ) -> None:
-    made = make_episode(golds=[gold], steps=[make_call(observation)])
+    made = episode(golds=[gold], steps=[call(observation)])
     found = classify(made, 1.0, metric="covered_match")
     assert (found.type, found.undecided) == (type_, undecided)
     assert classify(made, 1.0).type == "AM", "with another metric a gold is a text"
@@ -95,9 +90,9 @@ def test_of_an_expression_the_operands_must_be_observed(
     ],
 )
 def test_under_paper_the_evidence_is_useful_where_it_holds_the_response(
-    make_episode: Make, make_call: MakeCall, answer: str, score: float, observed: str, expected: str
+    answer: str, score: float, observed: str, expected: str
 ) -> None:
-    made = make_episode(answer=answer, steps=[Step(kind="thought", text=f"Finish[{answer}]"), make_call(observed)])
+    made = episode(answer=answer, steps=[Step(kind="thought", text=f"Finish[{answer}]"), call(observed)])
     assert classify(made, score, "paper").type == expected
 
 

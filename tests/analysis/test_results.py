@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question, Seconds, Step, Usage
 from tests.analysis.answers import KS, SOAY, write_answers
-from tests.analysis.conftest import call
+from tests.analysis.conftest import call, write_run
 
 INTERFACE = [
     *("run", "system", "workflow", "llm", "condition", "domain", "level", "task", "question_id", "cluster", "template"),
@@ -79,9 +78,10 @@ def test_questions_are_clustered_by_document_and_the_template_stands_apart(tmp_p
 
 
 def test_further_metrics_have_a_column_after_the_metric(
-    run: RunFolder, tmp_path: Path, make_run: Callable[..., RunFolder]
+    run: RunFolder,
+    tmp_path: Path,
 ) -> None:
-    other = make_run(tmp_path / "other", questions=1)
+    other = write_run(tmp_path / "other", questions=1)
     score_run(other, ["exact_match"])
     found = load(run, other).episodes
     assert list(found.columns)[list(found.columns).index("metric") + 1] == "exact_match"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,10 @@ import pytest
 
 from r_eval.analysis.scoring import VERSION, ensure_scored, is_current, score_episode, score_run
 from r_eval.errors import UserError
-from r_eval.folder import RunFolder
+from r_eval.folder import Cell, CellWriter, RunFolder
 from r_eval.records import Episode, Outcome, Seconds, Step
+from tests.analysis.conftest import call, episode, write_manifest, write_run
 
-Make = Callable[..., Episode]
-MakeRun = Callable[..., RunFolder]
-MakeCall = Callable[..., Step]
 OWN = """
 def broken(prediction, golds):
     return float("nan") if len(prediction) > 10 else 1.0
@@ -31,8 +29,8 @@ def kept(run: RunFolder) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def small(tmp_path: Path, make_run: MakeRun) -> RunFolder:
-    return make_run(tmp_path / "r", questions=1)
+def small(tmp_path: Path) -> RunFolder:
+    return write_run(tmp_path / "r", questions=1)
 
 
 @pytest.fixture
@@ -63,21 +61,21 @@ def test_what_is_unknown_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("kind", ["llm_failure", "tool_failure", "cancelled"])
-def test_an_infrastructure_failure_has_no_score(make_episode: Make, kind: str) -> None:
-    record = score_episode(make_episode(outcome=Outcome(kind=kind), answer="", steps=[]), metrics=["exact_match"])  # type: ignore[arg-type]
+def test_an_infrastructure_failure_has_no_score(kind: str) -> None:
+    record = score_episode(episode(outcome=Outcome(kind=kind), answer="", steps=[]), metrics=["exact_match"])  # type: ignore[arg-type]
     assert (record["score"], record["metrics"], record["response_type"]) == (None, {"exact_match": None}, "ME")
 
 
 @pytest.mark.parametrize("kind", ["gave_up", "exhausted", "tool_misuse"])
-def test_a_failure_of_the_system_scores_0(make_episode: Make, kind: str) -> None:
+def test_a_failure_of_the_system_scores_0(kind: str) -> None:
     steps = [Step(kind="answer", text="", error="unparsed")]
-    record = score_episode(make_episode(outcome=Outcome(kind=kind), answer="", steps=steps))  # type: ignore[arg-type]
+    record = score_episode(episode(outcome=Outcome(kind=kind), answer="", steps=steps))  # type: ignore[arg-type]
     assert (record["score"], record["unparsed"]) == (0.0, True)
 
 
-def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did(make_episode: Make, make_call: MakeCall) -> None:
-    steps = [make_call("0 results."), make_call("Kenya is a country.")]
-    made = make_episode(answer="Mombasa", steps=steps, seconds=Seconds(total=9, queue=2, retry=1), level="KU")
+def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did() -> None:
+    steps = [call("0 results."), call("Kenya is a country.")]
+    made = episode(answer="Mombasa", steps=steps, seconds=Seconds(total=9, queue=2, retry=1), level="KU")
     record = score_episode(made)
     names = (
         "cause",
@@ -92,15 +90,13 @@ def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did(make_epis
     )
     assert [record[name] for name in names] == ["stopped_short", "KU", 6.0, 2.0, 1.0, 2, 1, False, 0.0]
     assert (record["scorer_version"], record["metric_version"]) == (VERSION, 3)
-    assert score_episode(make_episode())["cause"] == ""
+    assert score_episode(episode())["cause"] == ""
 
 
 @pytest.mark.parametrize("more", [{}, {"steps": []}])
-def test_where_the_metric_fails_there_is_no_score_and_the_type_is_ME(
-    make_episode: Make, own: str, more: dict[str, Any]
-) -> None:
+def test_where_the_metric_fails_there_is_no_score_and_the_type_is_ME(own: str, more: dict[str, Any]) -> None:
     name = f"{own}:broken"
-    records = [score_episode(make_episode(answer=answer, **more), name, [name]) for answer in ("a" * 11, "a")]
+    records = [score_episode(episode(answer=answer, **more), name, [name]) for answer in ("a" * 11, "a")]
     assert [(r["score"], r["reward"], r["metrics"][name]) for r in records] == [(None, None, None), (1.0, 1.0, 1.0)]
     assert (records[0]["response_type"], records[0]["cause"]) == ("ME", "unscored")
 
@@ -147,3 +143,27 @@ def test_nothing_is_written_or_deleted_where_a_link_leads(small: RunFolder, tmp_
         with pytest.raises(UserError, match="a link in a run's folder"):
             score_run(small)
     assert {path: path.read_bytes() for path in outside.rglob("*.jsonl")} == before
+
+
+class Growing(RunFolder):
+    """A run that gets an episode right after its episodes have been read."""
+
+    def cell_episodes(self, cell: Cell) -> Iterator[Episode]:
+        yield from super().cell_episodes(cell)
+        append(self, cell, 7)
+
+
+def append(run: RunFolder, cell: Cell, number: int) -> None:
+    writer = CellWriter(cell.path(run.episodes_root))
+    writer.append(episode(episode_id=f"e{number}", question_id=f"q{number}", llm="m").model_dump_json(by_alias=True))
+    writer.close()
+
+
+def test_an_episode_that_comes_while_a_run_is_scored_is_scored_the_next_time(tmp_path: Path) -> None:
+    run, cell = Growing(tmp_path), Cell("react", "m", "clean", "wiki/high-freq")
+    append(run, cell, 0)
+    write_manifest(tmp_path, [cell], 2)
+    score_run(run)
+    assert list(run.scores(cell)) == ["e0"]
+    ensure_scored(RunFolder(tmp_path))
+    assert list(run.scores(cell)) == ["e0", "e7"]

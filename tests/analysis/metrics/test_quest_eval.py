@@ -164,9 +164,7 @@ def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table,
     [
         '{"key_info": ["Kenya"], "questions": ["Where?", "When?"]}',
         '{"question": ["Where?", "When?"]}',
-        '```json\n{"questions": ["Where?", "When?"]}\n```',
         'Here you are:\n{"key_info": ["Kenya"],\n "questions": ["Where?", "When?",],}\nI hope that it helps.',
-        "{'questions': ['Where?', 'When?']}",
         '{"questions": ["Where?", " When?\\n", "Where?", "", 3]}',
         'As asked, {"questions": []}: {"questions": ["Where?", "When?"]}',
     ],
@@ -180,13 +178,10 @@ def test_the_questions_are_read_whatever_stands_around_them(reply: str) -> None:
     [
         '{"q2": "1912", "q1": "Kenya"}',
         'Sure!\n```json\n{"q1": "Kenya", "q2": "1912"}\n```\nAnything else?',
-        "{'q1': 'Kenya', 'q2': '1912',}",
         '{"Q1": "Kenya", "question 2": "1912"}',
-        '{"1": "Kenya", "q02": "1912"}',
         '{"answers": {"q1": "Kenya", "q2": "1912"}}',
         '[{"id": "q2", "answer": "1912"}, {"id": 1, "answer": "Kenya"}]',
         '{"answers": [{"id": 2, "answer": "1912"}, {"id": 1, "answer": "Kenya"}]}',
-        '{"q1": "Kenya", "q2": ["1912"]}',
         '{"q1": "Oz", "q2": "1912"} No: {"q1": "Kenya", "q2": "1912", "q3": "and more", "note": "done"}',
     ],
 )

@@ -28,15 +28,27 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+def partly(folder: Path) -> RunFolder:
+    """Published means in which the highest is of a system that lacks a task."""
+    folder.mkdir()
+    lines = ("workflow,llm,task,score", "react,a,1-1,50", "react,a,1-2,40", "fc,a,1-2,99", "")
+    (folder / "scores.csv").write_text("\n".join(lines), encoding="utf-8")
+    return RunFolder(folder)
+
+
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A report's folder by name: small, hostile or paper (published means)."""
+    """A report's folder by name: small, hostile, paper or partly (published means)."""
     made: dict[str, Path] = {}
 
     def report(name: str) -> Path:
         if name not in made:
             root = tmp_path_factory.mktemp(name)
-            makes = {"hostile": hostile.hostile, "small": lambda path: makers.small(path, questions=5)}
+            makes = {
+                "hostile": hostile.hostile,
+                "small": lambda path: makers.small(path, questions=5),
+                "partly": partly,
+            }
             run = RunFolder(EXAMPLES / "paper") if name == "paper" else makes[name](root / "run")
             made[name] = write_report(load(run), root / "report", figures=False).parent
         return made[name]

@@ -80,6 +80,12 @@ def test_published_means_have_no_tab_of_errors(visit: Visiting) -> None:
     assert page.locator("[data-tab=results] section:visible h2").all_inner_texts() == ["Scores", "Matching"]
 
 
+def test_the_card_names_the_system_of_the_sentence_above_it(visit: Visiting) -> None:
+    page = visit("partly").open()
+    assert "react+a, 45.0 %" in page.locator("#lead").inner_text()
+    assert "45.0 %" in page.locator(".card").first.inner_text()
+
+
 def test_a_hostile_run_is_text(visit: Visiting) -> None:
     opened = visit("hostile")
     for view in VIEWS:
