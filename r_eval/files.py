@@ -48,8 +48,13 @@ def read_text(path: Path, what: str) -> str:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UserError(f"{path}: no such {what}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        what = f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise UserError(f"{path}:{line}: {what}") from None
+    except OSError as error:
+        what = "is a folder" if is_folder(path) else f"cannot be read: {error.strerror}"
+        raise UserError(f"{path}: {what}") from None
 
 
 def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader, unique: bool = False) -> Any:
@@ -117,6 +122,7 @@ class YamlFile:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""
             problem = " ".join(str(getattr(error, "problem", None) or error).split())
+            problem = f"{getattr(error, 'context', '')}, {problem}" if problem.startswith("but ") else problem
             raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not valid YAML: {error}") from None

@@ -83,6 +83,8 @@ def refuse_key(name: str, where: str, value: str, header: bool = False) -> None:
         UserError: It does; the message does not repeat it.
     """
     wrong = header and value and not HEADER.fullmatch(value)
+    if where == "api_key_env" and value and not VARIABLE.fullmatch(value):
+        raise UserError(f"LLM '{name}': api_key_env takes the name of an environment variable, without $")
     if wrong or holds_key(value) or any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in value.split("/")):
         prefix = "" if value in name or where.startswith("the model") else f" '{name}'"
         hint = "looks like a key: put the name of its variable in api_key_env"
