@@ -108,6 +108,8 @@ def compare_runs(
     found = [_compared(results, scored[scored["condition"] == one], one, wanted, cluster) for one in results.conditions]
     compared = [replace(one, changed=changed) for one in found if one.pairs["questions"].sum()]
     if not compared:
+        if len(runs) == 1 and len(set(systems or versions)) < 2:
+            raise UserError(f"{runs[0].path}: a comparison needs two systems or two runs")
         why = f": the runs share {changed:,} ids, but with different texts" if changed else ""
         raise UserError(f"the systems share no question{why}. Systems: {', '.join(versions)}")
     return compared

@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.measure import machine, options
-from tests.chaos.campaign import Campaign, cluster
+from tests.chaos.campaign import Campaign, cluster, workers_of
 
 TASKS = 10
 SECONDS = {"local": 0.03, "ray": 0.2}
@@ -35,9 +35,9 @@ def carry_out(campaign: Campaign, engine: str, kills: int, seed: int) -> None:
         campaign.kill(kills, chance)
         campaign.finish()
         return
-    with cluster(2) as (environ, workers):
-        campaign.begin("killed", "ray", environ)
-        campaign.kill(kills, chance, workers, RUNS)
+    with cluster(2) as made:
+        campaign.begin("killed", "ray")
+        campaign.kill(kills, chance, lambda: workers_of(made), RUNS)
         campaign.finish()
 
 
@@ -50,7 +50,7 @@ def summary_line(campaign: Campaign, engine: str, seconds: float) -> str:
         f"{engine}: {kills} kills ({runs} of the run) in {seconds:.0f} s",
         f"{len(counts)} of {campaign.episodes} episodes",
         f"{sum(counts.values())} records in {campaign.lines('killed')} lines",
-        f"files and scores {'equal' if campaign.is_as_unbroken('killed') else 'DIFFER FROM'} an unbroken run's",
+        f"files {'equal' if campaign.is_as_unbroken('killed') else 'DIFFER FROM'} an unbroken run's",
         f"left over: {campaign.left_over('killed') or 'nothing'}",
         f"{answers} replies, {len(repeats)} calls made again",
         f"of these {sum(call.is_taken_in for call in repeats)} after the run had certainly taken the answer in",

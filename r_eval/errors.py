@@ -55,4 +55,7 @@ def describe_invalid(detail: Mapping[str, Any]) -> str:
         "string_pattern_mismatch": "a name of letters, digits, '_', '.' and '-'",
         "literal_error": bounds.get("expected"),
     }.get(detail["type"])
-    return f"must be {wanted}, not {value}" if wanted else str(detail["msg"]).removeprefix("Value error, ")
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    if not wanted and not message.startswith("Input should be "):
+        return message
+    return f"must be {wanted or message.removeprefix('Input should be ').partition(',')[0]}, not {value}"

@@ -12,7 +12,7 @@ import yaml
 from r_eval.errors import UserError
 
 LONGEST = 1 << 28
-"""Characters that are read of a text file."""
+"""Bytes that are read of a text file."""
 
 
 def cache_folder() -> Path:
@@ -48,15 +48,24 @@ def read_text(path: Path, what: str) -> str:
         UserError: It is not there, is no UTF-8 text, or has no end, as `/dev/zero`.
     """
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            text = file.read(LONGEST)
+        with path.open("rb") as file:
+            data = file.read(LONGEST)
     except FileNotFoundError:
         raise UserError(f"{path}: no such {what}") from None
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a name with a NUL or half a pair of surrogates
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    if len(text) == LONGEST:
-        raise UserError(f"{path}: longer than {LONGEST:,} characters")
-    return text
+    except OSError as error:
+        raise UserError(
+            f"{path}: {'is a folder' if is_folder(path) else f'cannot be read: {error.strerror}'}"
+        ) from None
+    except ValueError as error:  # a name with a NUL or half a pair of surrogates
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    if len(data) == LONGEST:
+        raise UserError(f"{path}: longer than {LONGEST:,} bytes")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        byte = f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise UserError(f"{path}:{line}: {byte}") from None
 
 
 def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader, unique: bool = False) -> Any:
@@ -124,6 +133,7 @@ class YamlFile:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""
             problem = " ".join(str(getattr(error, "problem", None) or error).split())
+            problem = f"{getattr(error, 'context', '')}, {problem}" if problem.startswith("but ") else problem
             raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not valid YAML: {error}") from None

@@ -136,7 +136,11 @@ class RunFolder:
         try:
             content = read_regular(self.run_file)
         except FileNotFoundError:
-            raise UserError(f"{self.path} is not a run: it has no run.json (r-eval run GRID.yaml makes one)") from None
+            names = {path.name for path in self.path.iterdir()} if self.path.is_dir() else None
+            why = "there is no such folder" if names is None else "it has no run.json"
+            if names and {"scores.csv", "components.csv"} & names:
+                why = "it holds published results, which have no episodes"
+            raise UserError(f"{self.path} is not a run: {why} (r-eval run GRID.yaml makes one)") from None
         try:
             return Manifest.model_validate_json(content).model_dump(mode="json")
         except ValidationError as error:

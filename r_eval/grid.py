@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from r_eval.errors import MissingExtra, UserError, describe_invalid
-from r_eval.files import YamlFile
+from r_eval.files import YamlFile, user_path
 from r_eval.plugins import unknown
 from r_eval.records import Level
 from r_eval.vary import Vary
@@ -345,7 +345,8 @@ class Grid(Section):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            grid = cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
+            data = {str(key): _without_tilde(value) for key, value in file.data.items()}
+            grid = cls(**{"name": name, **data, "folder": path.parent})
             grid._file = file
             return grid
         except UserError as error:
@@ -361,9 +362,18 @@ class Grid(Section):
         except MissingExtra:
             raise
         except UserError as error:
-            if self._file is None or FILE_FIRST.match(str(error)):
+            if self._file is None or (FILE_FIRST.match(str(error)) and ": no such " not in str(error)):
                 raise
             raise UserError(f"{self._file.at(keys)}: {error}") from None
+
+
+def _without_tilde(value: Any) -> Any:
+    """A part of a grid file in which ~/ is the home of the user, as in a shell."""
+    if isinstance(value, dict):
+        return {key: _without_tilde(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_tilde(one) for one in value]
+    return str(user_path(value)) if isinstance(value, str) and value.startswith("~/") else value
 
 
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
@@ -380,7 +390,8 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
         return f"{at}: {unknown('key', key, known)}"
     if first["type"] == "missing":
         return f"{at}: the key {key} is missing"
-    return f"{at}: {key}: {describe_invalid(first)}"
+    reason = describe_invalid(first)
+    return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if isinstance(loc[-1], int) else reason}"
 
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:

@@ -40,7 +40,7 @@ def load(kind: str, name: str, base: type[Any]) -> type[Any]:
     """
     found = from_path(name, kind) if ":" in name else _named(kind, name, base)
     if not (isinstance(found, type) and issubclass(found, base)):
-        raise UserError(f"{name} is not a {base.__name__}: expected a subclass of {base.__module__}.{base.__name__}")
+        raise UserError(f"{name} is not a subclass of {base.__module__}.{base.__name__}")
     return found
 
 
@@ -135,6 +135,8 @@ def _offered(module: ModuleType, base: type[Any]) -> type[Any] | None:
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """A message for a name that nothing has: what was meant perhaps, and what there is."""
     every = sorted(known)
-    close = difflib.get_close_matches(name, every, 1, 0.5)
-    hint = f" Did you mean {close[0]}?" if close else ""
+    folded = {one.casefold(): one for one in every}
+    close = difflib.get_close_matches(name.casefold(), folded, 1, 0.5)
+    close += [one for one in folded if name and one.startswith(name.casefold())]
+    hint = f" Did you mean {folded[close[0]]}?" if close else ""
     return f"unknown {kind} '{name}'.{hint} Known: {', '.join(every) or 'none'}"

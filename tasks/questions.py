@@ -44,7 +44,7 @@ def _question(line: str, place: str) -> Question:
     try:
         record = clean_data(json.loads(line)) if "\\u" in line else json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{place}: not valid JSON ({error}){'' if line.lstrip()[0] == '{' else HINT}") from None
+        raise UserError(f"{place}: not valid JSON ({error}){HINT}") from None
     if not isinstance(record, dict):
         raise UserError(f"{place}: expected a JSON object{HINT}")
     if isinstance(record.get("answers"), str):
@@ -53,8 +53,13 @@ def _question(line: str, place: str) -> Question:
     try:
         question = Question.model_validate(record)
     except ValidationError as error:
-        hint = "; a public question file has none, use the private one" if "answers" not in record else ""
-        raise UserError(f"{place}: {validation_message(error, Question)}{hint}") from None
+        message = validation_message(error, Question)
+        hint = (
+            "; a public question file has none, use the private one" if message.endswith("answers is missing") else ""
+        )
+        raise UserError(f"{place}: {message}{hint}") from None
+    if not question.question.strip():
+        raise UserError(f"{place}: question: must not be empty")
     if not all(answer.strip() for answer in question.answers):
         raise UserError(f"{place}: answers: an empty answer can never be matched; give the text of the answer")
     return question

@@ -26,34 +26,20 @@ METRICS = ("exact_match", "rouge_1", "rouge_l", "rouge_l@ru", "substring_match",
 @pytest.mark.parametrize(
     ("text", "language"),
     [
-        ("鹭口大桥全长多少米？", "zh"),
         ("鹭口大桥 ABC", "zh"),
-        ("How long is the bridge?", "en"),
         ("What does 大桥 mean?", "en"),
-        ("2340", "en"),
-        ("", "en"),
         ("橋 2,340", "zh"),
         ("東京はどこですか", "en"),
-        ("Сколько?", "en"),  # prompts in two languages take the English one
-    ],
-)
-def test_a_text_of_which_a_quarter_of_the_letters_are_han_is_chinese(text: str, language: str) -> None:
-    assert language_of(text) == language
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("Кто основал Третьяковскую галерею?", "ru"),
+        ("谁写了《战争与和平》(Толстой)?", "zh"),
         ("В каком году IBM выпустила IBM PC?", "ru"),
         ("Which book did Толстой write first?", "en"),
-        ("谁写了《战争与和平》(Толстой)?", "zh"),
-        ("", "en"),
         ("2024", "en"),
+        ("", "en"),
     ],
 )
-def test_the_language_of_a_text_is_recognised(text: str, language: str) -> None:
+def test_the_language_of_a_text_is_that_of_its_letters(text: str, language: str) -> None:
     assert recognised(text) == language
+    assert language_of(text) == ("en" if language == "ru" else language)  # prompts are in two languages
 
 
 def test_the_stems_are_those_of_nltks_snowball() -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from r_eval import plugins
 from r_eval.environments.base import Environment
 from r_eval.environments.conditions.base import Condition, ConditionInput
-from r_eval.errors import UserError
+from r_eval.errors import UserError, describe_invalid
 from r_eval.fingerprints import code_hashes, settings_hashes, short_hash, with_prefix
 from r_eval.isolation import describe
 from r_eval.records import Question
@@ -106,8 +106,8 @@ def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Com
             parts.append(cls(**{key: value for key, value in settings.items() if key in own}))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            key, why = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
-            raise UserError(f"condition '{name}': {key}: {why}, not {first['input']!r}") from None
+            key = ".".join(map(str, first["loc"]))
+            raise UserError(f"condition '{name}': {key}: {describe_invalid(first)}") from None
         except UserError:
             raise
         except (Exception, SystemExit) as error:

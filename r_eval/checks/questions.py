@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import collections
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +21,14 @@ from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import clip
-from r_eval.files import is_file
+from r_eval.files import is_file, read_text
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC, open_environment
 from r_eval.tasks.questions import folded, read_questions
 from r_eval.tasks.seasons import read_season
 from r_eval.tasks.solving import solve
 
+SHUFFLE = "shuffle options, and give questions of one form different answers: see docs/questions.md"
 NAMED = 3
 """Questions that a finding names."""
 Over = tuple[str, Mapping[str, Any]]
@@ -50,41 +50,11 @@ class QuestionProblem(NamedTuple):
     todo: str
     questions: Sequence[Question]
 
-
-@dataclasses.dataclass(frozen=True)
-class QuestionFile:
-    """A question file that is being checked, and the line of each question by its id."""
-
-    target: str
-    path: Path
-    questions: Sequence[Question]
-    lines: Mapping[str, int]
-
-    def findings(self, groups: Sequence[QuestionProblem]) -> list[Finding]:
-        """Of each group that is not empty, at the line of its first question."""
-        found = []
-        for severity, what, todo, questions in groups:
-            if questions:
-                ids = ", ".join([*(q.id for q in questions[:NAMED]), *(["..."] if len(questions) > NAMED else [])])
-                place = f"{relative_path(self.path)}:{self.lines.get(questions[0].id, 1)}"
-                text = f"{counted(len(questions), 'question')} ({ids}) with {what}"
-                found.append(Finding(self.target, place, severity, text, todo))
-        return found
-
-    def note(self, what: str, todo: str = "", severity: Severity = "note") -> Finding:
-        """A finding about the file as a whole."""
-        return Finding(self.target, relative_path(self.path), severity, what, todo)
-
-
-def read(target: str, path: Path) -> QuestionFile:
-    """A question file with the line of each question.
-
-    Raises:
-        UserError: It cannot be read; names the line.
-    """
-    questions = read_questions(path)
-    lines = [n for n, text in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1) if text.strip()]
-    return QuestionFile(target, path, questions, {q.id: n for q, n in zip(questions, lines, strict=True)})
+    def finding(self, target: str, file: str, lines: Mapping[str, int]) -> Finding:
+        """At the line of the first question."""
+        names = [*(q.id for q in self.questions[:NAMED]), *(["..."] if len(self.questions) > NAMED else [])]
+        text = f"{counted(len(self.questions), 'question')} ({', '.join(names)}) with {self.what}"
+        return Finding(target, f"{file}:{lines[self.questions[0].id]}", self.severity, text, self.todo)
 
 
 def check_questions(
@@ -100,46 +70,36 @@ def check_questions(
     Raises:
         UserError: It cannot be read, or the environment cannot be opened; names the line.
     """
-    file = read(str(path), path)
-    groups, season, known = form(file.questions), read_season(path), over or environment_for(path)
+    questions, season, known = read_questions(path), read_season(path), over or environment_for(path)
+    texts = read_text(path, "question file").split("\n")
+    lines = dict(zip((q.id for q in questions), (n for n, text in enumerate(texts, 1) if text.strip()), strict=True))
+    target, place = str(path), relative_path(path)
+    groups = form(questions)
     if demonstrations:
-        silent = [q for q in file.questions if q.program and "#" not in q.program]
+        silent = [q for q in questions if q.program and "#" not in q.program]
         todo = "explain each call in a comment: comments are the reasoning of demonstrations"
         groups.append(QuestionProblem("note", "a program without comments", todo, silent))
-    notes = [file.note(f"season {season.version} over {season.environment or 'triples'}")] if season else []
-    notes.append(file.note(summary(file.questions)))
+    levels = sorted(collections.Counter(q.level for q in questions).items())
+    notes = [(f"season {season.version} over {season.environment or 'triples'}", "")] if season else []
+    notes.append((f"{counted(len(questions), 'question')}: {', '.join(f'{n} {level}' for level, n in levels)}", ""))
     environment = open_environment(*known) if known else None
     if environment is not None and (call or not is_foreign(environment)):
         with Sandbox() as sandbox:
-            groups += check_programs(file.questions, environment, sandbox)
-    elif any(parses(q.program) for q in file.questions):
+            groups += check_programs(questions, environment, sandbox)
+    elif any(parses(q.program) for q in questions):
         why = "its environment is unknown or outside its folder", "name it with --environment"
         if environment is not None:
             why = "they call external tools or services", "add --call to run them"
-        notes.append(file.note(f"its programs were not run: {why[0]}", why[1]))
-    return [*file.findings(groups), *surface(file), *notes]
-
-
-def surface(file: QuestionFile) -> list[Finding]:
-    """The shortcuts through the questions of a file."""
-    todo = "shuffle options, and give questions of one form different answers: see docs/questions.md"
+        notes.append((f"its programs were not run: {why[0]}", why[1]))
     return [
-        file.note(
-            f"a guesser that sees the {one.guesser} alone answers {one.right} of {one.questions} questions "
-            f"({one.right / one.questions:.0%}, chance {one.chance:.0%})",
-            todo,
-            "warning",
-        )
-        for one in shortcuts({file.target: file.questions})
-        if one.found
+        *(one.finding(target, place, lines) for one in groups if one.questions),
+        *(
+            Finding(target, place, "warning", one.text(), SHUFFLE)
+            for one in shortcuts({target: questions})
+            if one.found
+        ),
+        *(Finding(target, place, "note", *note) for note in notes),
     ]
-
-
-def summary(questions: Sequence[Question]) -> str:
-    """How many questions there are of which level."""
-    levels = collections.Counter(q.level for q in questions)
-    shares = ", ".join(f"{number} {level}" for level, number in sorted(levels.items()))
-    return f"{counted(len(questions), 'question')}: {shares}"
 
 
 def form(questions: Sequence[Question]) -> list[QuestionProblem]:

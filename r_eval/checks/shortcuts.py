@@ -44,6 +44,13 @@ class Shortcut:
     p: float
     found: bool = False
 
+    def text(self) -> str:
+        """How often the guesser was right, in words."""
+        share = (
+            f"{self.right} of {self.questions} questions ({self.right / self.questions:.0%}, chance {self.chance:.0%})"
+        )
+        return f"a guesser that sees the {self.guesser} alone answers {share}"
+
 
 def shortcuts(sets: Mapping[str, Sequence[Question]], alpha: float = ALPHA) -> list[Shortcut]:
     """What each guesser makes of each set of questions, by the set's name; small sets are left out."""

@@ -97,7 +97,10 @@ def check_data(path: Path) -> list[Finding]:
     """
     from r_eval.tasks.loaders import format_of, load
 
-    target, data = str(path), load(path, format_of(path), samples=0, broken=1)
+    name = format_of(path)
+    if name is None and is_folder(path):
+        raise UserError(f"{path} is a folder: name its environment, template file, question file or grid")
+    target, data = str(path), load(path, name, samples=0, broken=1)
     todo = "fix it or leave it out"
     findings = [Finding(target, one.place, "warning", f"a broken record: {one.reason}", todo) for one in data.faults]
     if data.n_broken > len(findings):

@@ -111,6 +111,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 def main() -> None:
     """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
+    _open_closed_streams()
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -133,6 +134,14 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _open_closed_streams() -> None:
+    """Give the null device to standard streams that are closed; the next file opened would take their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def _explain(error: Exception) -> tuple[str, int]:
     """What is said of an error, and the exit status."""
     if isinstance(error, OSError) and error.errno in FULL:
@@ -140,7 +149,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, UserError):
         return str(error), 1 if isinstance(error, Unwritable) else 2
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror} (--debug shows where)", 2
+        return f"{error.filename}: {error.strerror}", 2
     return f"internal error: {type(error).__name__}: {error} (--debug shows where)", 70
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from r_eval.analysis.warnings import counted
-from r_eval.cli.options import Json, RunPaths, open_run, print_json, print_lines
-from r_eval.errors import UserError
+from r_eval.cli.options import Json, RunPaths, open_runs, print_json, print_lines
 
 if TYPE_CHECKING:
     import pandas
@@ -39,12 +38,8 @@ def compare(
     """
     from r_eval.analysis.compare_runs import compare_runs
 
-    paths = [path.resolve() for path in runs]
-    for run, path in zip(runs, paths, strict=True):
-        if paths.count(path) > 1:
-            raise UserError(f"{run} is given twice; name each run once")
     by = "template" if cluster == "template" else "cluster"
-    found = compare_runs([open_run(path) for path in runs], systems, metric, by)
+    found = compare_runs(open_runs(runs), systems, metric, by)
     if json:
         conditions = [_record(one) for one in found]
         print_json({"runs": [str(path) for path in runs], "metric": metric, "conditions": conditions})

@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from r_eval.analysis.warnings import counted
 from r_eval.cli.app import SETTINGS
-from r_eval.cli.options import EnvironmentName, RunPath, RunPaths, complain, open_run, print_lines
+from r_eval.cli.options import OUT_FILE, OUT_FOLDER, EnvironmentName, RunPath, RunPaths, complain, open_run, print_lines
 from r_eval.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ Questions = Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help="The 
 @app.command(context_settings=SETTINGS)
 def split(
     questions: Questions,
-    public: Annotated[Path, typer.Option("--public", metavar="FILE.jsonl", help="Write the questions here.")],
-    private: Annotated[Path, typer.Option("--private", metavar="FILE.jsonl", help="Write the answers here.")],
+    public: Annotated[
+        Path, typer.Option("--public", metavar="FILE.jsonl", help="Write the questions here.", **OUT_FILE)
+    ],
+    private: Annotated[
+        Path, typer.Option("--private", metavar="FILE.jsonl", help="Write the answers here.", **OUT_FILE)
+    ],
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Decides the public ids.")] = 0,
 ) -> None:
     """Split a file into public questions and private answers."""
@@ -48,13 +53,15 @@ def split(
         if path.resolve() == questions.resolve():
             raise UserError(f"{path} is the file to split: name another one to write")
     write_set(found, public, season and season.from_folder(questions.parent, private.parent), private, seed)
-    print_lines([f"{public}: {len(found)} questions without answers", f"{private}: their answers by public id"])
+    print_lines(
+        [f"{public}: {counted(len(found), 'question')} without answers", f"{private}: their answers by public id"]
+    )
 
 
 @app.command(context_settings=SETTINGS)
 def export(
     questions: Questions,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.", **OUT_FOLDER)],
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="The dataset's name; by default the file's.")
     ] = None,
@@ -78,13 +85,9 @@ def crud(
     ],
     llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Writes the questions and texts, and judges them.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The folder to write; by default crud-<folder>.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The folder to write; by default crud-<folder>.", **OUT_FOLDER),
     ] = None,
-    language: Annotated[
-        Literal["en", "zh"] | None,
-        typer.Option("--language", help="Use only reports in this language; by default that of most reports."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Decides which reports are used first.")] = 0,
     count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="Records of each task.")] = 10,
 ) -> None:
     """Make CRUD data sets from a folder of reports.
@@ -102,7 +105,7 @@ def crud(
     async def make() -> CrudSet:
         with reply_cache(where.name) as replies:
             async with LLMClient(llm, replies, {"max_tokens": REPLY_TOKENS}) as client:
-                return await build(read_documents(str(folder)), client, metrics.get("token_f1"), language, count, seed)
+                return await build(read_documents(str(folder)), client, metrics.get("token_f1"), count=count)
 
     made = asyncio.run(make())
     numbers = {key: len(records) for key, records in made.records.items()}
@@ -119,7 +122,7 @@ def extract_triples(
         Path, typer.Argument(metavar="DOCUMENTS", help="A .txt or .jsonl file, or a folder.", exists=True)
     ],
     llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Reads the documents.")],
-    out: Annotated[Path, typer.Option("--out", metavar="TRIPLES.tsv", help="The file to write.")],
+    out: Annotated[Path, typer.Option("--out", metavar="TRIPLES.tsv", help="The file to write.", **OUT_FILE)],
     known: Annotated[
         Path | None, typer.Option("--known", metavar="TRIPLES.tsv", help="Skip facts that are in this file.")
     ] = None,
@@ -127,12 +130,6 @@ def extract_triples(
         Path | None,
         typer.Option(
             "--names", metavar="NAMES.txt", help="Entity names, one per line, with other spellings after tabs."
-        ),
-    ] = None,
-    embedding: Annotated[
-        str | None,
-        typer.Option(
-            "--embedding", metavar="MODEL", help="Finds names to match; by default the embedded model, if installed."
         ),
     ] = None,
 ) -> None:
@@ -148,7 +145,7 @@ def extract_triples(
     from r_eval.tasks.llm_client import LLMClient, reply_cache
 
     facts = [row.triple for row in read_triples(known)] if known is not None else []
-    model = embedding or default_model()
+    model = default_model()
     entities = {name for subject, _, object_ in facts for name in (subject, object_)}
     listed = NameList(((name,) for name in sorted(entities)), model) if facts else None
     if names is not None:
@@ -164,20 +161,19 @@ def extract_triples(
     if not found.rows:
         raise UserError(f"{documents}: {llm} extracted no triple; dropped: {_counts(found.dropped)}")
     write_triples(out, found.rows)
-    print_lines([f"{out}: {len(found.rows)} triples; dropped: {_counts(found.dropped)}"])
+    print_lines([f"{out}: {counted(len(found.rows), 'triple')}; dropped: {_counts(found.dropped)}"])
 
 
 @app.command("suggest-templates", context_settings=SETTINGS)
 def suggest_templates(
     environment: EnvironmentName,
     llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Drafts the templates.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.yaml", help="The template file to write.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.yaml", help="The template file to write.", **OUT_FILE)],
     source: Annotated[
         Path | None,
         typer.Option("--from", metavar="TEMPLATES.yaml", help="Examples; by default the templates of its tasks."),
     ] = None,
     count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="How many templates.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Decides which examples the LLM sees.")] = 0,
 ) -> None:
     """Have an LLM draft further templates.
 
@@ -202,7 +198,7 @@ def suggest_templates(
     async def draft() -> tuple[list[Template], Counter[str]]:
         with Sandbox() as sandbox, reply_cache(out.stem) as stored:
             async with LLMClient(llm, stored, {"max_tokens": REPLY_TOKENS}) as client:
-                return await suggest(opened, examples, client, sandbox, count, seed)
+                return await suggest(opened, examples, client, sandbox, count)
 
     templates, dropped = asyncio.run(draft())
     if not templates:
@@ -223,8 +219,9 @@ class BoardCommands(TyperGroup):
     """`submit`, `add`, or, with runs in place of a command, `write`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Take what is no command for the runs of `write`."""
-        return super().resolve_command(ctx, args if args[0] in self.commands else ["write", *args])
+        """Take what is there as a file or folder for the runs of `write`."""
+        is_run = args[0] not in self.commands and Path(args[0]).exists()
+        return super().resolve_command(ctx, ["write", *args] if is_run else args)
 
 
 leaderboard = typer.Typer(
@@ -241,7 +238,7 @@ app.add_typer(leaderboard, name="leaderboard")
 @leaderboard.command(context_settings=SETTINGS)
 def write(
     runs: RunPaths,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the leaderboard.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the leaderboard.", **OUT_FOLDER)],
     season: Annotated[
         list[Path] | None,
         typer.Option("--season", metavar="QUESTIONS.jsonl", help="A question file with its season; repeatable."),
@@ -259,7 +256,9 @@ def write(
 @leaderboard.command(context_settings=SETTINGS)
 def submit(
     run: RunPath,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write, such as my-system.json.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="The file to write, such as my-system.json.", **OUT_FILE)
+    ],
     system: Annotated[str, typer.Option("--system", help="The system to submit, where the run has several.")] = "",
 ) -> None:
     """Package a run's answers for submission (results.json)."""

@@ -10,6 +10,7 @@ import asyncio
 import importlib.util
 import os
 import platform
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -17,6 +18,7 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 
 from r_eval import __version__
+from r_eval.analysis.warnings import counted
 from r_eval.cli.options import Json, print_json, print_lines
 from r_eval.errors import MissingExtra, UserError
 from r_eval.files import user_path
@@ -79,7 +81,7 @@ def doctor(
     needed = [check for check in checks if check.status != "ok" and check.needed]
     first = next((check.todo for check in needed if check.todo), "fix the items above")
     if not needed:
-        first = "r-eval demo" if grid is None else f"r-eval run {grid}"
+        first = "r-eval demo" if grid is None else f"r-eval run {shlex.quote(str(grid))}"
     if json:
         found = [check._asdict() for check in checks]
         print_json({"version": __version__, "python": platform.python_version(), "checks": found, "next": first})
@@ -101,7 +103,7 @@ def _installed() -> Iterator[Check]:
 def _of_grid(path: Path, plan: Plan) -> Iterator[Check]:
     """All that a grid needs."""
     budget.check(plan)
-    yield Check("ok", f"{path}: {len(plan.cells):,} cells, {plan.episodes():,} episodes")
+    yield Check("ok", f"{path}: {counted(len(plan.cells), 'cell')}, {counted(plan.episodes(), 'episode')}")
     for planned in plan.tasks:
         try:
             planned.environment.open().close()

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from r_eval.cli.options import complain, print_lines
+from r_eval.cli.options import OUT_FILE, complain, print_lines
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
@@ -33,7 +33,7 @@ COUNT = 20
 
 def generate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A template file, a graph file or a world (.yaml).")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The question file to write.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The question file to write.", **OUT_FILE)],
     count: Annotated[
         int | None,
         typer.Option("--count", metavar="N", min=1, help="How many; by default 20, or as many as in OLD.jsonl."),
@@ -51,7 +51,9 @@ def generate(
     ] = None,
     private: Annotated[
         Path | None,
-        typer.Option("--private", metavar="FILE.jsonl", help="Write the answers here; --out has the questions only."),
+        typer.Option(
+            "--private", metavar="FILE.jsonl", help="Write the answers here; --out has the questions only.", **OUT_FILE
+        ),
     ] = None,
     paraphrase: Annotated[
         str | None, typer.Option("--paraphrase", metavar="LLM", help="Have this LLM reword the questions.")
@@ -81,7 +83,7 @@ def generate(
         made = asyncio.run(maker.make(sandbox, count + (refresher.n_earlier if refresher else 0), seed))
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         if not questions:
-            raise UserError(f"no question is left; dropped: {_counts(made.dropped)}")
+            raise UserError(f"no question is left; dropped: {_counts(made.dropped)}. r-eval check {file} says why")
         summary = f"{_kinds(questions)}; dropped: {_counts(made.dropped)}"
         if paraphrase:
             questions, summary = asyncio.run(_reworded(questions, made, paraphrase, file.stem, summary))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
     from r_eval.folder import RunFolder
 
+OUT_FILE: dict[str, Any] = {"dir_okay": False, "writable": True}
+OUT_FOLDER: dict[str, Any] = {"file_okay": False, "writable": True}
+"""Settings of options that name a file or a folder to write: what cannot be written is refused before any work."""
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="The folder of the run; by default runs/<grid name>.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The folder of the run; by default runs/<grid name>.", **OUT_FOLDER),
 ]
 Limit = Annotated[
     int | None, typer.Option("--limit", metavar="N", min=1, help="Keep the first N questions of every task.")
@@ -70,6 +74,19 @@ def open_run(path: Path) -> RunFolder:
     if path.is_file():
         raise UserError(f"{path} is a file, and a run is a folder, such as runs/my-grid")
     return RunFolder(path)
+
+
+def open_runs(paths: Sequence[Path]) -> list[RunFolder]:
+    """The runs in some folders.
+
+    Raises:
+        UserError: A path is a file, or a run is given twice.
+    """
+    folders = [path.resolve() for path in paths]
+    for path, folder in zip(paths, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise UserError(f"{path} is given twice; name each run once")
+    return [open_run(path) for path in paths]
 
 
 class _Signs(dict[int, str | int]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from r_eval.cli.options import RunPaths, complain, open_run, print_lines
+from r_eval.cli.options import OUT_FOLDER, RunPaths, complain, open_runs, print_lines
 from r_eval.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ MOST = 10
 def report(
     runs: RunPaths,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The folder of the report; by default RUN/report.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The folder of the report; by default RUN/report.", **OUT_FOLDER),
     ] = None,
     max_seconds: Annotated[
         float | None,
@@ -43,7 +44,7 @@ def report(
     from r_eval.analysis.results import load
     from r_eval.analysis.run_summary import summary_lines
 
-    results = load(*map(open_run, runs))
+    results = load(*open_runs(runs))
     limits = [(max_seconds, "s"), (max_usd, "USD")]
     budget = " and ".join(f"{amount:g} {unit}" for amount, unit in limits if amount is not None)
     if budget and not results.runs:

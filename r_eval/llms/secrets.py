@@ -92,5 +92,7 @@ def refuse_keys(**settings: str) -> None:
     for name, value in settings.items():
         if any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in (value, *value.split("/"))):
             raise UserError(f"LLM: its {name} looks like a key: put the name of its variable in api_key_env")
+    if not VARIABLE.fullmatch(settings["api_key_env"] or "_"):
+        raise UserError("LLM: api_key_env takes the name of an environment variable, without $")
     if (header := settings["api_key_header"]) and not HEADER.fullmatch(header):
         raise UserError("LLM: api_key_header takes the name of a header")

@@ -27,6 +27,8 @@ AT_ONCE = 4
 """Number of programs that run before their answers are compared."""
 SEPARATOR = re.compile(r"(?<=\d)[.,](?=\d)")
 VERDICTS = ("yes", "no", "true", "false")
+OVERRUNS = 3
+"""Programs of a template that exceed the time or the memory before it is given up."""
 CODE = ("evidence", "aliases", "entities")
 """Keys of a template with expressions over its program."""
 
@@ -138,6 +140,7 @@ class _Making:
         self._environment, self._sandbox, self._seed, self._known = environment, sandbox, seed, known
         self._readings: dict[str, list[Reading]] = {}
         self._results: dict[str, asyncio.Task[ProgramResult]] = {}
+        self._overruns = collections.Counter[str]()
         self.result = Generated()
 
     async def fill(self, template: Template) -> collections.deque[str]:
@@ -181,7 +184,7 @@ class _Making:
         self, template: Template, texts: collections.deque[str], used_texts: set[str]
     ) -> tuple[str, Question, list[str]] | None:
         """The next valid question of a template with its text and slot values; None at the end."""
-        while texts:
+        while texts and self._overruns[template.id] < OVERRUNS:
             text = texts.popleft()
             if text in used_texts:
                 continue
@@ -219,6 +222,7 @@ class _Making:
                 result = await self._run(template.program, inputs, code) if code else result
             if result.error is None:
                 return self._question(text, reading, program, result)
+            self._overruns[template.id] += result.error.cause in ("time", "memory")
             self.result.drop(f"program: {result.error.cause}", result.error.message)
         return None
 

@@ -21,7 +21,9 @@ def test_every_error_of_a_call_or_a_reply_has_a_cause() -> None:
     assert set(GENERAL) == set(get_args(OutcomeKind))
 
 
-RECORDED = [(kind, word) for word, kind in sorted(LLMError.OUTCOMES.items())] + [("exhausted", word) for word in sorted(LIMITS)]
+RECORDED = [(kind, word) for word, kind in sorted(LLMError.OUTCOMES.items())] + [
+    ("exhausted", word) for word in sorted(LIMITS)
+]
 RECORDED += [("gave_up", "no_program"), ("gave_up", "empty_reply"), ("tool_misuse", "unknown_api")]
 RECORDED += [("tool_misuse", word) for word in ("syntax", "exception", "time", "memory", "no_answer", "no_program")]
 

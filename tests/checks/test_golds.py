@@ -48,9 +48,3 @@ def question(text: str, answer: str, name: str = "q", **meta: Any) -> Question:
 def test_only_an_answer_that_stands_in_the_question_is_a_leak(kind: str) -> None:
     for text, answer in LEAKS[kind]:
         assert leaked(question(text, answer)) == (kind == "stands in the question"), text
-
-
-def test_candidates_that_meta_lists_make_a_choice() -> None:
-    text = "Lake hill town stand for what water is?"
-    assert leaked(question(text, "lake"))
-    assert not leaked(question(text, "lake", choices=["lake", "hill", "town"]))

@@ -1,13 +1,7 @@
-"""What people type wrongly: every mistake ends with status 2 and one message that names the place; nothing is written.
-
-`python -m tests.cli.test_mistakes` prints each command with its message.
-"""
+"""What people type wrongly: every mistake ends with status 2 and one message that names the place; no file is made."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,14 +50,19 @@ FILES = {
     "function.yaml": grid("llm.py:ada", "llm.py:eve"),
     "setting.yaml": grid("[react]", "[{workflow: dfsdt, bean: 2}]"),
     "condition.yaml": GRID + "conditions: [falty]\n",
-    "limits.yaml": GRID + "limits: {step: 3}\n",
-    "exclude.yaml": GRID + "exclude: [{workflow: react}]\n",
     "task.yaml": grid("aminer/soay-easy", "aminer/saoy"),
-    "metric.yaml": grid("[aminer/soay-easy]", "[{task: aminer/soay-easy, metric: f2}]"),
     "data.yaml": grid("[aminer/soay-easy]", "[{task: wiki/hotpotqa, data: nowhere.json}]"),
     "budget.yaml": grid("scripted/./llm.py:ada", "openai/unpriced-model") + "budget: {usd: 1}\n",
     "environment.yaml": own("good.jsonl").replace("aminer}", "amine}"),
     "questions.yaml": own("nowhere.jsonl"),
+    "folder.yaml": own("done"),
+    "latin.yaml": "name: café\n" + GRID,
+    "two.yaml": GRID + "---\n" + GRID,
+    "home.yaml": own("~/gone.jsonl"),
+    "tab.yaml": "llms:\n\t- a\n",
+    "norway.yaml": grid("[aminer/soay-easy]", "[no]"),
+    "rate.yaml": GRID + "conditions: [{condition: faulty, rate: 20%}]\n",
+    "variable.yaml": grid("scripted/./llm.py:ada", "{llm: openai/x, api_key_env: $OPENAI_API_KEY}"),
     "field.yaml": own("field.jsonl"),
     "empty.yaml": own("empty.jsonl"),
     "good.jsonl": '{"id": "a", "question": "Who?", "answers": ["Ada"], "level": "KS"}\n',
@@ -72,8 +71,12 @@ FILES = {
     "templates.yaml": TEMPLATES,
     "wording.yaml": TEMPLATES.replace("}}", "}"),
     "kind.yaml": TEMPLATES.replace("from: person", "from: persn"),
+    "api.yaml": TEMPLATES.replace("getPersonBasicInfo", "getPerson"),
+    "case.jsonl": '{"ID": "a", "question": "Who?", "answers": ["Ada"]}\n',
+    "blank.jsonl": '{"id": "a", "question": " ", "answers": ["Ada"]}\n',
+    "paper/scores.csv": "workflow,llm,task,score\nreact,m,1-1,40\n",
 }
-"""Files that commands name; the first line of most is right."""
+"""Files that commands name; the first line of most is right. Those called latin are not UTF-8."""
 FLAGS = "run --workflow react --llm scripted/./llm.py:ada --task aminer/soay-easy"
 MISTAKES: dict[str, tuple[str, ...]] = {
     # typing
@@ -81,12 +84,9 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "data spilt": ("'spilt'", "split"),
     "run grid.yaml --limt 3": ("--limt", "--limit"),
     "run grid.yaml --limit many": ("--limit",),
-    "run grid.yaml --limit 0": ("--limit",),
     "run": ("--workflow, --llm and --task",),
-    "run --workflow react --task wiki/high-freq": ("--llm",),
     "run grid.yaml --samples 3": ("--samples", "grid.yaml", "samples:"),
     "run grid.yaml --engine warp": ("'warp'", "local", "ray"),
-    f"{FLAGS} --workflow raect": ("'raect'", "react"),
     f"{FLAGS} --task aminer/soy-easy": ("aminer/soy-easy", "aminer/soay-easy"),
     # grids
     "run nowhere.yaml": ("nowhere.yaml",),
@@ -97,19 +97,16 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "run missing.yaml": ("missing.yaml", "workflows"),
     "run key.yaml": ("key.yaml:4", "'sample'", "samples"),
     "run type.yaml": ("type.yaml:4", "samples", "'two'"),
-    "run limits.yaml": ("limits.yaml:5", "step", "steps"),
     "run workflow.yaml": ("workflow.yaml:2", "'raect'", "react"),
     "run setting.yaml": ("setting.yaml:2", "dfsdt", "bean", "beam"),
     "run condition.yaml": ("condition.yaml:5", "'falty'", "faulty"),
-    "run exclude.yaml": ("exclude",),
-    "run task.yaml": (
-        "task.yaml:3",
-        "aminer/saoy",
-    ),
-    "run metric.yaml": (
-        "metric.yaml:3",
-        "'f2'",
-    ),
+    "run task.yaml": ("task.yaml:3", "aminer/saoy"),
+    "run latin.yaml": ("latin.yaml:1", "UTF-8"),
+    "run tab.yaml": ("tab.yaml:2",),
+    "run two.yaml": ("two.yaml:5", "expected a single document"),
+    "run home.yaml": ("home.yaml:3", str(Path.home() / "gone.jsonl")),
+    "run norway.yaml": ("norway.yaml:3", "a name or a mapping", "False"),
+    "run rate.yaml": ("rate.yaml:5", "rate: must be a number, not '20%'"),
     "run data.yaml": ("data.yaml:3", "wiki/hotpotqa", "nowhere.json"),
     # LLMs
     "run backend.yaml": ("backend.yaml:1", "'opnai'", "openai"),
@@ -120,7 +117,9 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "run --quiet dead.yaml": ("openai/x", "http://127.0.0.1:9/v1"),
     "run budget.yaml": ("openai/unpriced-model", "price"),
     # questions, environments, templates
-    "run questions.yaml": ("nowhere.jsonl",),
+    "run variable.yaml": ("variable.yaml:1", "api_key_env", "without $"),
+    "run questions.yaml": ("questions.yaml:3", "nowhere.jsonl"),
+    "run folder.yaml": ("folder.yaml:3", "done: is a folder"),
     "run field.yaml": ("field.jsonl:2", "answer"),
     "run empty.yaml": ("empty.jsonl:1", "answers"),
     "run environment.yaml": ("environment.yaml:3", "'amine'", "aminer"),
@@ -129,33 +128,25 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "call aminer searchPersn name=Ada": ("'searchPersn'", "searchPerson"),
     "call aminer name=Ada": ("name=Ada", "searchPerson"),
     "call aminer --set soruce=live": ("soruce", "source"),
-    "call aminer --set live": ("'live'", "key=value"),
-    "call aminer --prompt raect": ("'raect'", "react"),
     "call aminer --prompt oracle": ("'oracle'",),
     "call wiki Search Kenya": ("'Kenya'", "key=value"),
     "call wiki Search entity=Kenya -- Lookup keyword=x --json": ("'--json'", "first --"),
     "serve aminer": ("--http", "--mcp"),
-    "serve aminer --mcp --set soruce=live": ("soruce", "source"),
-    "generate nowhere.yaml --count 2 --seed 0 --out q.jsonl": ("nowhere.yaml",),
     "generate wording.yaml --count 2 --seed 0 --out q.jsonl": ("wording.yaml", "home", "question"),
     "generate kind.yaml --count 2 --seed 0 --out q.jsonl": ("kind.yaml", "home", "persn"),
     "generate grid.yaml --out q.jsonl": ("grid.yaml", "templates, graph or placeholders"),
     "generate templates.yaml --out q.jsonl --private q.jsonl": ("q.jsonl", "both the public and the private"),
     "generate templates.yaml --out templates.yaml": ("templates.yaml would be written over",),
-    "generate templates.yaml --out q.jsonl --private templates.yaml": ("templates.yaml would be written over",),
     "generate templates.yaml --out q.jsonl --environment wiki": ("no records of kind 'person'",),
-    "generate templates.yaml --out q.jsonl --refresh gone.jsonl": ("gone.jsonl",),
+    "generate api.yaml --out q.jsonl": ("unknown_api", "r-eval check api.yaml"),
+    "generate templates.yaml --out done": ("--out", "'done'"),
     "new domain 1st": ("'1st'",),
     "new domian shop": ("'domian'", "domain"),
     # runs
-    "report nowhere": ("nowhere", "run.json"),
+    "report nowhere": ("nowhere", "no such folder"),
     "report grid.yaml": ("grid.yaml", "folder"),
-    "report done --max-seconds soon": ("--max-seconds",),
     "score done --metric f2": ("'f2'",),
     "score done --taxonomy loose": ("loose", "strict"),
-    "score done --match-threshold 7": ("--match-threshold",),
-    "score good.jsonl": ("good.jsonl", "folder"),
-    "compare done ./done": ("done", "twice"),
     "compare done --systems react+ada pal+ada": ("react+ada",),
     "show done --type XY": ("'XY'", "EM"),
     "show done --prompt": ("--prompt", "EPISODE_ID"),
@@ -163,31 +154,35 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "show done --task aminer/soay-hard": ("aminer/soay-hard", "aminer/soay-easy"),
     "show done zzzz": ("zzzz", "show"),
     "list taks": ("'taks'", "tasks"),
-    "doctor nowhere.yaml": ("nowhere.yaml",),
+    "list METRICS": ("'METRICS'", "mean metrics"),
+    "show paper": ("paper", "no episodes"),
+    "compare done": ("done", "two systems"),
+    "report done --out grid.yaml": ("--out", "grid.yaml"),
+    "report done ./done": ("done", "twice"),
+    "data leaderboard submt done": ("'submt'", "submit"),
 }
 CHECKED: dict[str, tuple[str, ...]] = {
     "check nowhere.jsonl": ("nowhere.jsonl",),
-    "check bad.py": ("bad.py", "ZeroDivisionError"),
     "check wording.yaml": ("wording.yaml", "home"),
     "check kind.yaml": ("kind.yaml:3", "persn"),
     "check key.yaml": ("key.yaml:4", "samples"),
-    "check aminer --set soruce=live": ("soruce", "source"),
+    "check done": ("done is a folder",),
+    "check case.jsonl": ("case.jsonl:1", "Did you mean id?", "query, question; nothing"),
+    "check blank.jsonl": ("blank.jsonl:1", "question"),
     "check good.jsonl --set source=live": ("--set", "--environment"),
 }
 """Mistakes that `check` finds: they are results, on standard output."""
 
 
-def prepared(folder: Path) -> Path:
-    """A folder with all files, and a run."""
-    for name, text in FILES.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    assert run(Grid.load(folder / "grid.yaml"), folder / "done").state == "complete"
-    return folder
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepared(tmp_path_factory.mktemp("mistakes"))
+    """A folder with all files, and a run."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="latin-1" if name.startswith("latin") else "utf-8")
+    assert run(Grid.load(folder / "grid.yaml"), folder / "done").state == "complete"
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -213,14 +208,3 @@ def test_check_names_the_place_and_ends_with_2(words: str, folder: Path) -> None
     assert (done.returncode, done.stderr) == (2, "")
     assert [part for part in CHECKED[words] if part not in done.stdout] == []
     assert done.stdout.count(": error: ") >= 1
-
-
-if __name__ == "__main__":
-    place = prepared(Path(tempfile.mkdtemp()))
-    for mistake in (*MISTAKES, *CHECKED):
-        ended = typed_here(mistake.split(), place)
-        said = [line for line in (ended.stderr + ended.stdout).splitlines() if not line.startswith(("Usage", "Try"))]
-        sys.stdout.write(
-            f"$ r-eval {mistake}  [exit {ended.returncode}]\n" + "".join(f"{line}\n" for line in [*said, ""])
-        )
-    shutil.rmtree(place)

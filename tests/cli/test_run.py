@@ -185,11 +185,6 @@ def test_report_writes_tables_and_a_page_and_opens_it(folder: Path, tmp_path: Pa
     assert not list((tmp_path / "r").rglob("*.pdf"))
 
 
-# LLMs that cannot be reached
-
-DEAD = "{llm: openai/x, base_url: 'http://127.0.0.1:9/v1', api_key_env: ''}"
-
-
 # Ctrl-C
 
 

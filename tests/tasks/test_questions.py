@@ -20,7 +20,7 @@ QUESTIONS = st.lists(
     st.builds(
         Question,
         id=TEXT,
-        question=TEXT,
+        question=TEXT.filter(str.strip),
         answers=st.lists(TEXT.filter(str.strip), min_size=1, max_size=3),
         level=st.sampled_from(["KS", "KU", "KA"]),
         program=st.none() | TEXT,
@@ -64,7 +64,7 @@ def test_one_answer_may_be_a_text_and_fields_that_are_not_known_are_not_written(
     ("content", "complaint"),
     [
         (b"", r"q\.jsonl: holds no question"),
-        (b"\xff\xfe", r"q\.jsonl: cannot be read as UTF-8 text"),
+        (b"\xff\xfe", r"q\.jsonl:1: byte 0xff is not UTF-8"),
         (b'{"id": "a", "question": "?"}\n', r"q\.jsonl:1: the key answers is missing; a public question file has none"),
         (b'{"id": "a", "question": "?", "answers": "", "level": "KS"}', r"q\.jsonl:1: answers: an empty answer"),
         (b'{"id": "a", "question": "?", "answer": ["a"], "level": "KS"}', r"q\.jsonl:1: .*Did you mean answers\?"),

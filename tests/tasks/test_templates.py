@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval import UserError
-from r_eval.environments.sandbox import Sandbox, answer_text
+from r_eval.environments.sandbox import ProgramLimits, Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.tasks.templates import read_templates
+from r_eval.tasks.templates.generate import OVERRUNS
 from r_eval.tasks.templates.programs import with_values
 from tests.towns import BASE, LISTED, Town, made
 
@@ -62,6 +63,14 @@ def test_a_question_whose_program_fails_or_gives_nothing_is_dropped_and_counted(
     town = Town([LISTED[0]])
     result = made(sandbox, {"program": program}, town=town)
     assert (result.questions, dict(result.dropped)) == ([], {reason: 1})
+
+
+def test_a_template_whose_programs_do_not_end_is_given_up() -> None:
+    with Sandbox(limits=ProgramLimits(seconds=0.1)) as sandbox:
+        result = made(
+            sandbox, {"program": "while True:\n    pass"}, town=Town([(f"Ada {n}", "Oslo", n, []) for n in range(9)])
+        )
+    assert OVERRUNS <= result.dropped["program: time"] < 9
 
 
 def test_where_keeps_only_what_it_accepts_and_counts_the_rest(sandbox: Sandbox) -> None:

@@ -30,9 +30,9 @@ SEEDS = Seeds(0, "q1", 0)
     [
         (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: counterfactual, "),
         (["faulty"], {"rat": 0.1}, "condition 'x': unknown setting 'rat'. Did you mean rate?"),
-        (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
-        (["noisy"], {"noise": "sibblings"}, "noise: Input should be 'unrelated' or 'sibling'"),
-        (["counterfactual"], {"pool": "Oslo"}, "pool: Input should be a valid tuple, not 'Oslo'"),
+        (["faulty"], {"rate": 2}, "condition 'x': rate: must be at most 1.0, not 2"),
+        (["noisy"], {"noise": "sibblings"}, "noise: must be 'unrelated' or 'sibling'"),
+        (["counterfactual"], {"pool": "Oslo"}, "pool: must be a valid tuple, not 'Oslo'"),
         (["faulty", "faulty"], {}, "condition 'x': duplicate condition faulty"),
         (["clean", "faulty"], {}, "condition 'x': clean is the bare environment, and combines with nothing"),
         (["json:JSONDecoder"], {}, "json:JSONDecoder is not a Condition"),
