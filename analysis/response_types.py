@@ -234,10 +234,11 @@ def _holds_expression(gold: str, observed: Observed) -> bool | None:
 
 
 def _holds_tree(tree: expressions.Expression, observed: Observed) -> bool | None:
-    if isinstance(tree, expressions.Literal):
-        return observed.holds_gold(tree.text)
-    found = [_holds_tree(part, observed) for part in tree.parts]
-    decisive = tree.sign == "|"  # one true part decides an "or", one false part an "and"
+    if isinstance(tree, str):
+        return observed.holds_gold(tree)
+    sign, *parts = tree
+    found = [_holds_tree(part, observed) for part in parts]
+    decisive = sign == "|"  # one true part decides an "or", one false part an "and"
     return decisive if decisive in found else None if None in found else not decisive
 
 

@@ -24,7 +24,7 @@ from r_eval.files import read_yaml
 from r_eval.tasks.llm_client import LLMClient, objects_in, prompt
 from r_eval.tasks.phrases import words
 from r_eval.tasks.templates.generate import generate
-from r_eval.tasks.templates.programs import BROKEN, canonical
+from r_eval.tasks.templates.programs import BROKEN
 from r_eval.tasks.templates.schema import Template, TemplateFile, as_yaml
 
 EXAMPLES = DRAFTS = 4
@@ -132,9 +132,8 @@ async def _rejection_reason(template: Template, environment: Environment, sandbo
 
 
 def marks_of(template: Template) -> set[str]:
-    """Keys by which equivalent templates are recognised: their texts, and the program with canonical names."""
-    texts = {"text " + " ".join(words(SLOT.sub(" _ ", text))) for text in template.phrasings}
-    return {*texts, f"program {canonical(template.program, list(template.kinds))}"}
+    """Keys by which equivalent templates are recognised: the words of their texts and of the program."""
+    return {" ".join(words(SLOT.sub(" _ ", text))) for text in (*template.phrasings, template.program)}
 
 
 def _records(environment: Environment, seed_templates: Sequence[Template]) -> str:

@@ -30,7 +30,7 @@ from r_eval.analysis.metrics.normalise import TokenRow, tokens, without_articles
 from r_eval.analysis.metrics.segment import bare, segments
 from r_eval.analysis.metrics.values import in_notation_of, value_of
 from r_eval.errors import UserError
-from r_eval.tasks.placeholders.expressions import BadExpression, Expression, failing, parse
+from r_eval.tasks.placeholders.expressions import BadExpression, Expression, is_true, parse
 
 _SHORT, _SENTENCE = 8, 30
 """Tokens of a gold that an answer can state, and of a sentence that states it."""
@@ -139,7 +139,7 @@ def covered_match(prediction: str, golds: Sequence[str]) -> float:
     """
     trees = [_tree(gold) for gold in golds]
     holds = _holder(prediction)
-    return float(any(not failing(tree, holds) for tree in trees))
+    return float(any(is_true(tree, holds) for tree in trees))
 
 
 def overlap(found: Sequence[str], wanted: Sequence[str]) -> float:

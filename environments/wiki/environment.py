@@ -142,8 +142,8 @@ class Wiki(Environment):
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All pages of a kind, the most popular first; only a file of pages has kinds.
 
-        Each has `title`, `popularity` (in the embedded file, how many triples name the page, apart from those that say
-        which concepts it falls under) and every relation of its kind: a text, or None where the page does not say; a
+        Each has `title`, `name`, `popularity` (in the embedded file, the name's Zipf frequency in English text, times
+        100) and every relation of its kind: a text, or None where the page does not say; a
         list of texts for a relation that may have several values.
 
         Raises:

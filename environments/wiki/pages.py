@@ -5,6 +5,7 @@ Every line has a `title`, and `text` or `choices`. Of equally similar titles the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,15 @@ from r_eval.errors import UserError
 
 from .base import Page, closest, one_line, title_key
 
+_QUALIFIER = re.compile(r" \([^()]+\)$")
+
 
 class Article(BaseModel):
     """A line of the file.
 
     Attributes:
         title: The page's title.
+        name: How the title stands within a sentence; by default without its words in brackets.
         text: Blank lines part its paragraphs; a line "== Heading ==" begins a section.
         redirects: Further titles that lead to the page.
         choices: Titles of other pages: this is a disambiguation page, and has no text.
@@ -33,6 +37,7 @@ class Article(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     title: str = Field(min_length=1)
+    name: str = ""
     text: str = ""
     redirects: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
@@ -80,18 +85,18 @@ class PageFile(FileStore):
         return closest(text, [title for _, title in self._names], [key for key, _ in self._names])
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """Title, popularity and facts of the pages of a kind, the most popular first.
+        """Title, name, popularity and facts of the pages of a kind, the most popular first.
 
         Raises:
             KeyError: There are no pages of such a kind.
         """
         pages = [page for page in self._articles.values() if page.kind == kind]
         if not pages:
-            raise KeyError(kind)
+            raise KeyError(kind, *sorted({page.kind for page in self._articles.values()}))
         relations = dict.fromkeys(name for page in pages for name in page.facts)
         several = {name for page in pages for name, value in page.facts.items() if isinstance(value, list)}
         return [
-            {"title": page.title, "popularity": page.popularity}
+            {"title": page.title, "name": page.name or _QUALIFIER.sub("", page.title), "popularity": page.popularity}
             | {name: page.values(name) if name in several else page.facts.get(name) for name in relations}
             for page in pages
         ]

@@ -83,7 +83,9 @@ def generate(
         made = asyncio.run(maker.make(sandbox, count + (refresher.n_earlier if refresher else 0), seed))
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         if not questions:
-            raise UserError(f"no question is left; dropped: {_counts(made.dropped)}. r-eval check {file} says why")
+            source = f" from {', '.join(maker.templates)}" if maker.templates else " is left"
+            dropped = _counts(made.dropped)
+            raise UserError(f"no question{source}; dropped: {dropped}. r-eval check {file} says why")
         summary = f"{_kinds(questions)}; dropped: {_counts(made.dropped)}"
         if paraphrase:
             questions, summary = asyncio.run(_reworded(questions, made, paraphrase, file.stem, summary))

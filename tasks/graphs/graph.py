@@ -119,7 +119,7 @@ def sample(graph: Graph, type: str, seed: int, relations: Collection[str] | None
     """
     chance = random.Random(f"{seed}/{type}")
     allowed = set(graph.by_relation) if relations is None else set(relations)
-    streams = [stream(chance) for stream in _STREAMS[type](graph, allowed)]
+    streams = list(_STREAMS[type](graph, allowed, chance))
     chance.shuffle(streams)
     turns = collections.deque(streams)
     seen: set[frozenset[tuple[str, str]]] = set()
@@ -134,26 +134,22 @@ def sample(graph: Graph, type: str, seed: int, relations: Collection[str] | None
             yield subgraph
 
 
-Stream = Callable[[random.Random], Iterator[Subgraph]]
-"""The subgraphs of one relation or shared entity in random order."""
-
-
 def _random_indices(size: int, chance: random.Random) -> list[int]:
     return chance.sample(range(size), min(size, MOST))
 
 
-def _simple(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
-    def stream(relation: str, chance: random.Random) -> Iterator[Subgraph]:
+def _simple(graph: Graph, allowed: Collection[str], chance: random.Random) -> Iterator[Iterator[Subgraph]]:
+    def stream(relation: str) -> Iterator[Subgraph]:
         triples = graph.by_relation[relation]
         for subject, object_ in chance.sample(triples, len(triples)):
             if len(graph.links(subject, True)[relation]) == len(graph.links(object_, False)[relation]) == 1:
                 yield Subgraph("simple", ((subject, relation, object_),), (subject, object_))
 
-    return (functools.partial(stream, relation) for relation in graph.by_relation if relation in allowed)
+    return (stream(relation) for relation in graph.by_relation if relation in allowed)
 
 
-def _sets(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
-    def stream(relation: str, forward: bool, chance: random.Random) -> Iterator[Subgraph]:
+def _sets(graph: Graph, allowed: Collection[str], chance: random.Random) -> Iterator[Iterator[Subgraph]]:
+    def stream(relation: str, forward: bool) -> Iterator[Subgraph]:
         counts = collections.Counter(pair[not forward] for pair in graph.by_relation[relation])
         several = sorted(node for node, count in counts.items() if count > 1)
         for node in chance.sample(several, len(several)):
@@ -162,11 +158,11 @@ def _sets(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
             yield Subgraph("set", triples, tuple(ends), node, "S" if forward else "O")
 
     relations = [relation for relation in graph.by_relation if relation in allowed]
-    return (functools.partial(stream, relation, forward) for relation in relations for forward in (True, False))
+    return (stream(relation, forward) for relation in relations for forward in (True, False))
 
 
-def _comparisons(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
-    def stream(relation: str, chance: random.Random) -> Iterator[Subgraph]:
+def _comparisons(graph: Graph, allowed: Collection[str], chance: random.Random) -> Iterator[Iterator[Subgraph]]:
+    def stream(relation: str) -> Iterator[Subgraph]:
         numeric = [pair for pair in graph.by_relation[relation] if number(pair[1]) is not None]
         for index in _random_indices(len(numeric) ** 2, chance):
             at, at1 = divmod(index, len(numeric))
@@ -175,17 +171,17 @@ def _comparisons(graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
                 pair = (subject, relation, object_), (subject1, relation, object1)
                 yield Subgraph("comparison", pair, (subject, subject1))
 
-    return (functools.partial(stream, relation) for relation in graph.by_relation if relation in allowed)
+    return (stream(relation) for relation in graph.by_relation if relation in allowed)
 
 
-def _pairs(type: str, graph: Graph, allowed: Collection[str]) -> Iterator[Stream]:
+def _pairs(graph: Graph, allowed: Collection[str], chance: random.Random, type: str) -> Iterator[Iterator[Subgraph]]:
     def edges(node: str, forward: bool) -> list[tuple[str, str]]:
         links = graph.links(node, forward).items()
         # a relation with three ends never has a unique pair
         fitting = [(r, ends) for r, ends in links if r in allowed and (type != "multi-hop" or len(ends) < 3)]
         return [(relation, end) for relation, ends in fitting for end in ends]
 
-    def stream(node: str, shape: str, chance: random.Random) -> Iterator[Subgraph]:
+    def stream(node: str, shape: str) -> Iterator[Subgraph]:
         forward, forward1 = shape != "O", shape == "S"
         first, second = edges(node, forward), edges(node, forward1)
         if len({relation for relation, _ in (*first, *second)}) < 2:
@@ -199,23 +195,23 @@ def _pairs(type: str, graph: Graph, allowed: Collection[str]) -> Iterator[Stream
                 unique = sum(a != b for a in ends for b in ends1) == 1
             else:
                 nodes, nodes1 = graph.links(end, not forward)[relation], graph.links(end1, not forward1)[relation1]
-                few, many = sorted((nodes, nodes1), key=len)
-                unique = len(set(few).intersection(many)) == 1
+                unique = len(set(nodes).intersection(nodes1)) == 1
             if unique:
                 triples = _triple(node, relation, end, forward), _triple(node, relation1, end1, forward1)
                 yield Subgraph(type, triples, (end, end1), node, shape)
 
-    return (functools.partial(stream, node, shape) for node in graph.nodes for shape in "SOB")
+    return (stream(node, shape) for node in graph.nodes for shape in "SOB")
 
 
 def _triple(node: str, relation: str, end: str, forward: bool) -> Triple:
     return (node, relation, end) if forward else (end, relation, node)
 
 
-_STREAMS: dict[str, Callable[[Graph, Collection[str]], Iterator[Stream]]] = {
+_STREAMS: dict[str, Callable[[Graph, Collection[str], random.Random], Iterator[Iterator[Subgraph]]]] = {
     "simple": _simple,
     "set": _sets,
-    "multi-hop": functools.partial(_pairs, "multi-hop"),
-    "conditional": functools.partial(_pairs, "conditional"),
+    "multi-hop": functools.partial(_pairs, type="multi-hop"),
+    "conditional": functools.partial(_pairs, type="conditional"),
     "comparison": _comparisons,
 }
+"""By type, the subgraphs of each relation or shared entity in random order."""

@@ -14,7 +14,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -26,15 +26,11 @@ SHOWN = 3
 """Number of broken records that are named."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RecordError:
+class RecordError(NamedTuple):
     """A broken record."""
 
     place: str
     reason: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
 
 
 @dataclasses.dataclass
@@ -77,7 +73,7 @@ class Data:
     def notes(self) -> str:
         """One line on unusable records and warnings; "" for none."""
         broken = f"{self.n_broken:,} of {self.records:,} records are broken and not used, such as "
-        return "; ".join([*([f"{broken}{self.faults[0]}"] if self.n_broken else []), *self.counts()])
+        return "; ".join([*([broken + ": ".join(self.faults[0])] if self.n_broken else []), *self.counts()])
 
     def counts(self) -> list[str]:
         """Skipped records and warnings with their numbers."""

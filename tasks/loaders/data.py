@@ -103,10 +103,10 @@ def _count_questions(items: Iterator[Question], data: Data, source: str, level: 
 def _check(data: Data, form: Format, source: str, allowed: float) -> None:
     """Raise UserError if there is no question or too many records are broken."""
     if data.n_broken and data.n_broken == data.records:
-        raise UserError(_mismatch(source, form, data.faults[0]))
+        raise UserError(_mismatch(source, form, ": ".join(data.faults[0])))
     if data.n_broken > allowed * data.records:
         counts = f"{data.n_broken:,} of {data.records:,} records are broken"
-        faults = "; ".join(map(str, data.faults))
+        faults = "; ".join(map(": ".join, data.faults))
         raise UserError(f"{source}: {counts}, more than broken: {allowed:g} allows: {faults}")
     if not data.n_questions:
         reason = ", ".join(f"{number:,} {reason}" for reason, number in data.skipped.items())
@@ -158,19 +158,20 @@ def _detect_format(source: str, settings: Mapping[str, Any]) -> str:
         return "csv" if path.suffix.lower() in TABLES else "jsonl"
     name = format_of(path)
     if name is None:
-        raise UserError(f"{path}: unknown format{_describe_file(path, '')}; name one with format:")
+        raise UserError(f"{path}: unknown format{_description(source)}; name one with format:")
     return name
 
 
 def _mismatch(source: str, form: Format, error: object) -> str:
-    description = "" if source.startswith(HUB) else _describe_file(Path(source), form.name)
-    return f"{source}: expected {form.expects}{description} ({error})"
+    return f"{source}: expected {form.expects}{_description(source, form.name)} ({error})"
 
 
-def _describe_file(path: Path, expected: str) -> str:
-    """Describe a file that does not have the expected format."""
-    name, sample = format_of(path), _sample_records(path)
+def _description(source: str, expected: str = "") -> str:
+    """What a file that does not have the expected format holds."""
+    if source.startswith(HUB) or (name := format_of(Path(source))) == expected:
+        return ""
     if name is not None:
-        return "" if name == expected else f"; found a file of the format '{name}'"
+        return f"; found a file of the format '{name}'"
+    sample = _sample_records(Path(source))
     keys = ", ".join(map(str, sample[0]))[:200] if sample and isinstance(sample[0], dict) else ""
     return f"; found records with the keys {keys}" if keys else ""

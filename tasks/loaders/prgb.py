@@ -1,8 +1,7 @@
 """PRGB's records: questions whose documents contain placeholders, in several variants with different values.
 
-Each variant of a record is a question `<record>#<variant>`, numbered from 1; all share `meta.document`. The documents
-are the context of the question, titled by position only. The gold is an expression for `covered_match`; the evidence is
-the values in the golden documents, whose ids are those of the environment `documents`.
+Each variant of a record is a question; all share `meta.document`. The documents are the context of the question, titled
+by position only.
 
 The older format is CSV with the columns `placeholder` (placeholders with their values) and `answer` instead of
 `placeholder_item`; lists are JSON or Python literals.
@@ -20,18 +19,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from r_eval.languages import Language, language_of
-from r_eval.records import Document, Level, Question
+from r_eval.records import Question
 from r_eval.tasks.files import validation_message
 from r_eval.tasks.loaders.base import Data, Settings, form
 from r_eval.tasks.loaders.reading import InvalidRecord, records
 from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord
-from r_eval.tasks.placeholders.variants import LEVELS, Noise, Variant, variants
+from r_eval.tasks.placeholders.variants import LEVELS, Noise, variants
 
 Count = Annotated[int, Field(ge=0, le=1000)]
-
-OF_KIND: Mapping[Kind, Level] = {"filtering": "KS", "combination": "KU", "reasoning": "KA"}
-NAMES: Mapping[Language, str] = {"en": "Document {}", "zh": "文档{}"}
-"""Title of a document by position."""
 
 OTHER_TASK = "records of another task"
 OTHER_LANGUAGE = "records in another language"
@@ -91,36 +86,12 @@ def questions(prgb_records: Iterable[PlaceholderRecord], settings: PrgbSettings,
     """The questions of records; those with less noise or fewer variants than requested are counted in `data`."""
     number = None if settings.variants == "all" else settings.variants
     for record in prgb_records:
-        record_variants = variants(record, number, settings.noise, settings.resample, data.seed)
-        data.remarks[LESS_VARIANTS] += len(record_variants) < (number or 0)
-        noise = record_variants[0].noise
+        items = variants(record, number, settings.noise, settings.resample, data.seed)
+        data.remarks[LESS_VARIANTS] += len(items) < (number or 0)
+        noise = items[0].meta["noise"]
         data.remarks[LESS_NOISE] += any(noise[level] < count for level, count in settings.noise.items())
-        language = language_of(record.query)
-        yield from (_question(record, variant, language) for variant in record_variants)
+        yield from items
     data.remarks = +data.remarks
-
-
-def _question(record: PlaceholderRecord, variant: Variant, language: Language) -> Question:
-    return Question(
-        id=f"{record.id}#{variant.number}",
-        question=record.query,
-        answers=[variant.answer],
-        level=OF_KIND[record.kind],
-        evidence=list(variant.used),
-        entities=list(variant.used),
-        context=[Document(title=NAMES[language].format(n), text=text) for n, text in enumerate(variant.documents, 1)],
-        meta={
-            "document": record.id,
-            "variant": variant.number,
-            "task": record.kind,
-            "subtask": record.subtask,
-            "language": language,
-            "noise": dict(variant.noise),
-            "text_ids": [f"d{place + 1}" for place in variant.golden],
-            "sources": [variant.documents[place] for place in variant.golden],
-            "placeholders": dict(variant.values),
-        },
-    )
 
 
 def from_cells(data: Any) -> Any:

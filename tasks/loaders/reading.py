@@ -29,6 +29,7 @@ COMPRESSED = {
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 """The first bytes of compressed files."""
+NOT_UTF8 = "{}: not UTF-8 text; save the file in UTF-8"
 WHOLE = 500 * 2**20
 """Maximum bytes of a JSON file that is read as a whole; in memory it takes about five times as much."""
 
@@ -102,8 +103,8 @@ def _whole(path: Path) -> Any:
             return json.loads(file.read())
     except json.JSONDecodeError as error:
         raise NotThisForm(f"{path}:{error.lineno}", "JSON", error) from None
-    except UnicodeDecodeError as error:
-        raise NotThisForm(path, "UTF-8 text", error) from None
+    except UnicodeDecodeError:
+        raise UserError(NOT_UTF8.format(path)) from None
     except (ValueError, RecursionError) as error:
         raise NotThisForm(path, "JSON", error) from None
 
@@ -118,7 +119,9 @@ def _streamed(path: Path, prefix: str) -> Iterator[Any]:
         read = ijson.items if prefix else ijson.kvitems
         try:
             yield from read(file, prefix, use_float=True)
-        except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
+        except UnicodeDecodeError:
+            raise UserError(NOT_UTF8.format(path)) from None
+        except (ijson.JSONError, RecursionError) as error:
             raise NotThisForm(path, "JSON", error) from None
 
 
@@ -168,7 +171,7 @@ def _of_table(path: Path) -> Records:
                 whole = None not in row and None not in row.values()
                 yield f"{path}:{rows.line_num}", row if whole else InvalidRecord("not as many fields as the heading")
     except UnicodeDecodeError:
-        raise NotThisForm(path, "CSV", "not UTF-8 text; save the table as CSV in UTF-8") from None
+        raise UserError(NOT_UTF8.format(path)) from None
     except csv.Error as error:
         raise NotThisForm(path, "CSV", error) from None
 

@@ -17,7 +17,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from r_eval.tasks.placeholders.expressions import Expression, Group, Literal, to_text
+from r_eval.tasks.placeholders.expressions import escaped
 from r_eval.tasks.placeholders.variants import shuffled
 from r_eval.tasks.placeholders.world import Subtask, World
 
@@ -85,9 +85,8 @@ class Draft:
         """The answer with these values, an expression."""
         if self.names:
             numbers = [int(value) for value in values.values()]
-            return to_text(Literal(self.names[numbers.index(max(numbers))]))
-        parts: list[Expression] = [Literal(values[f"X{number}"]) for number in self.answer_numbers]
-        return to_text(Group("&", tuple(parts)) if len(parts) > 1 else parts[0])
+            return escaped(self.names[numbers.index(max(numbers))])
+        return " & ".join(escaped(values[f"X{number}"]) for number in self.answer_numbers)
 
     def program(self, top_k: int) -> str:
         """A program that finds the answer through `retrieve`; the same under all values."""

@@ -33,15 +33,13 @@ def world_data(world: Path, kind: Kind, settings: Mapping[str, Any]) -> Data:
         prgb_settings = PrgbSettings.model_validate(settings)
     except ValidationError as error:
         raise UserError(f"format 'prgb': {validation_message(error, PrgbSettings)}") from None
-    rows = _records(world)
-    selected = [record for row in rows if (record := PlaceholderRecord.model_validate(row)).kind == kind]
-    programs = {row["id"]: row["program"] for row in rows}
     data = Data("prgb")
-    items = questions(selected, prgb_settings, data)
-    data.questions = tuple(q.model_copy(update={"program": programs[q.meta["document"]]}) for q in items)
+    data.questions = tuple(
+        questions((record for record in _records(world) if record.kind == kind), prgb_settings, data)
+    )
     return data
 
 
 @functools.cache
-def _records(world: Path) -> list[dict[str, Any]]:
-    return make_records(read_world(world))
+def _records(world: Path) -> list[PlaceholderRecord]:
+    return [PlaceholderRecord.model_validate(record) for record in make_records(read_world(world))]

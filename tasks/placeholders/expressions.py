@@ -12,7 +12,6 @@ are one literal, `AT&T` is two.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterator
 
@@ -24,8 +23,11 @@ _TOKEN = re.compile(
       |(?P<plain>(?:[^&|()"\\\s]|\\.)(?:[^&|()\\]|\\.)*))""",
     re.DOTALL | re.VERBOSE,
 )
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_HARD = frozenset("&|()\\")
+
+Expression = str | tuple["Expression", ...]
+"""A literal; or "&" or "|" followed by the parts of which all or at least one must hold."""
+_Token = tuple[str | None, str, int]
+"""The sign ("&", "|", "(", ")", "" at the end, None for a literal), the text and its position."""
 
 
 class BadExpression(ValueError):
@@ -35,31 +37,11 @@ class BadExpression(ValueError):
         super().__init__(f"column {at + 1}: {reason}")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Literal:
-    """A text that an answer must contain."""
-
-    text: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Group:
-    """All of these if the sign is "&", at least one of these if it is "|"."""
-
-    sign: str
-    parts: tuple[Expression, ...]
-
-
-Expression = Literal | Group
-_Token = tuple[str | None, str, int]
-"""The sign ("&", "|", "(", ")", "" at the end, None for a literal), the text and its position."""
-
-
 def parse(text: str) -> Expression:
     """The tree of an expression.
 
     >>> parse("a & (b|c)")
-    Group(sign='&', parts=(Literal(text='a'), Group(sign='|', parts=(Literal(text='b'), Literal(text='c')))))
+    ('&', 'a', ('|', 'b', 'c'))
 
     Raises:
         BadExpression: The expression is invalid.
@@ -70,6 +52,22 @@ def parse(text: str) -> Expression:
     if sign != "":
         raise BadExpression(f"'&' or '|' is missing before {token!r}; put quotes around such a text", at)
     return tree
+
+
+def is_true(tree: Expression, holds: Callable[[str], bool]) -> bool:
+    """Whether an expression is true of the literals that hold."""
+    if isinstance(tree, str):
+        return holds(tree)
+    return (all if tree[0] == "&" else any)(is_true(part, holds) for part in tree[1:])
+
+
+def escaped(text: str) -> str:
+    r"""A text as a literal.
+
+    >>> print(escaped("AT&T (old)"))
+    AT\&T \(old\)
+    """
+    return re.sub(r'[&|()"\\]', r"\\\g<0>", text)
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -83,7 +81,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         token, at = match[kind], match.start(kind)
         sign = token[:1] if kind == "sign" else None
         if sign is None:
-            token = _ESCAPED.sub(r"\1", token)
+            token = re.sub(r"\\(.)", r"\1", token, flags=re.DOTALL)
             token = " ".join(token.split()) if kind == "plain" else token
             if not token.strip():
                 raise BadExpression("the text is empty", at)
@@ -97,7 +95,7 @@ def _chain(tokens: list[_Token], depth: int, sign: str = "|") -> Expression:
         if parts:
             tokens.pop()
         parts.append(_chain(tokens, depth, "&") if sign == "|" else _atom(tokens, depth))
-    return Group(sign, tuple(parts)) if len(parts) > 1 else parts[0]
+    return (sign, *parts) if len(parts) > 1 else parts[0]
 
 
 def _atom(tokens: list[_Token], depth: int) -> Expression:
@@ -106,7 +104,7 @@ def _atom(tokens: list[_Token], depth: int) -> Expression:
         raise BadExpression(f"a text is missing before {repr(token) if token else 'the end'}", at)
     tokens.pop()
     if sign is None:
-        return Literal(token)
+        return token
     if depth == DEEPEST:
         raise BadExpression(f"more than {DEEPEST} parentheses within each other", at)
     tree = _chain(tokens, depth + 1)
@@ -114,40 +112,3 @@ def _atom(tokens: list[_Token], depth: int) -> Expression:
         raise BadExpression("a '(' that is not closed", at)
     tokens.pop()
     return tree
-
-
-def to_text(tree: Expression) -> str:
-    """An expression that `parse` reads back as this tree.
-
-    >>> to_text(Group("&", (Literal("AT&T"), Group("|", (Literal("b"), Literal("c"))))))
-    '"AT&T" & (b | c)'
-    """
-    if isinstance(tree, Literal):
-        text = tree.text
-        if _HARD.isdisjoint(text) and not text.startswith('"') and text == " ".join(text.split()):
-            return text
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    bare = [isinstance(part, Literal) or (tree.sign, part.sign) == ("|", "&") for part in tree.parts]
-    texts = map(to_text, tree.parts)
-    return f" {tree.sign} ".join(text if one else f"({text})" for text, one in zip(texts, bare, strict=True))
-
-
-def map_literals(tree: Expression, change: Callable[[str], str]) -> Expression:
-    """The same tree with its literals changed."""
-    if isinstance(tree, Literal):
-        return Literal(change(tree.text))
-    return Group(tree.sign, tuple(map_literals(part, change) for part in tree.parts))
-
-
-def failing(tree: Expression, holds: Callable[[str], bool]) -> list[str]:
-    """The literals whose absence makes the expression false; none if it is true.
-
-    For "and" these are the literals of the false parts, for "or" those of all parts.
-    """
-    if isinstance(tree, Literal):
-        return [] if holds(tree.text) else [tree.text]
-    failures = [failing(part, holds) for part in tree.parts]
-    if tree.sign == "|" and not all(failures):
-        return []
-    return [text for texts in failures for text in texts]

@@ -111,6 +111,7 @@ class PlaceholderRecord(BaseModel):
         noise_doc_level1: Documents about other things.
         noise_doc_level2: Documents about siblings: the same dimension of another thing of the kind.
         noise_doc_level3: More general documents: true of the kind, but not of the thing in question.
+        program: The gold program, which published records lack.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -122,6 +123,7 @@ class PlaceholderRecord(BaseModel):
     noise_doc_level2: list[Filled]
     noise_doc_level3: list[Filled]
     placeholder_item: Placeholders
+    program: str | None = None
 
     @property
     def subtask(self) -> str:

@@ -23,8 +23,6 @@ from r_eval.tasks.templates.schema import Template, TemplateFile
 
 PROGRAMS = 100
 """Maximum number of different programs per text."""
-AT_ONCE = 4
-"""Number of programs that run before their answers are compared."""
 SEPARATOR = re.compile(r"(?<=\d)[.,](?=\d)")
 VERDICTS = ("yes", "no", "true", "false")
 OVERRUNS = 3
@@ -81,7 +79,7 @@ class Reading(NamedTuple):
         """Why a text with an answer is no valid question; None if it is."""
         if not answer:
             return "empty answer"
-        offers_answer = self.template.choice or self.template.options or self.phrasing.offers(self.records, answer)
+        offers_answer = self.template.choice or self.template.options or self.phrasing.offers
         return "answer in the question" if not offers_answer and gives_away(text, answer) else None
 
 
@@ -201,9 +199,8 @@ class _Making:
             self.result.drop("ambiguous", f"{text} (more than {PROGRAMS} programs)")
             return None
         results: dict[str, ProgramResult] = {}
-        for start in range(0, len(different), AT_ONCE):
-            block = different[start : start + AT_ONCE]
-            results.update(zip(block, await asyncio.gather(*map(self._result, block)), strict=True))
+        for program in different:
+            results[program] = await self._result(program)
             answers = list(dict.fromkeys(answer for r in results.values() if (answer := _answer(r))))
             if len(answers) > 1:
                 self.result.drop("ambiguous", f"{text} ({' / '.join(answers[:2])})")

@@ -101,24 +101,3 @@ def fields_of(code: str, names: Sequence[str]) -> dict[str, frozenset[str] | Non
     whole = {node.id for node in name_nodes if id(node) not in inner}
     read_names = {node.id for node in name_nodes}
     return {name: None if name in whole else frozenset(fields[name]) for name in names if name in read_names}
-
-
-def canonical(program: str, records: Sequence[str] = ()) -> str:
-    """A program with canonical names of variables and records, to compare programs.
-
-    A text that is not a program stays unchanged.
-    """
-    try:
-        tree = ast.parse(program)
-    except BROKEN:
-        return program
-    name_nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    local_names = [
-        *records,
-        *(node.id for node in name_nodes if isinstance(node.ctx, ast.Store) and node.id != "answer"),
-    ]
-    new: dict[str, str] = {}
-    for node in name_nodes:
-        if node.id in local_names:
-            node.id = new.setdefault(node.id, f"v{len(new)}")
-    return ast.unparse(tree)

@@ -6,6 +6,7 @@ import collections
 import itertools
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,6 +97,11 @@ class Expressions:
             finally:
                 session.close()
             if result.error is not None:
+                for name, fields in fields_read.items():
+                    record = rows[0][names.index(name)]
+                    for field in sorted(fields or ()):
+                        if field not in record:
+                            raise UserError(f"{place}: {no_field(field, record)}")
                 raise UserError(f"{place}: {result.error.message}")
             if not isinstance(result.answer, list) or len(result.answer) != len(part):
                 raise UserError(f"{place}: it is not one expression")
@@ -155,7 +161,10 @@ async def choose(
     try:
         records = {name: kinds(kind) for name, kind in template.kinds.items()}
     except KeyError as error:
-        raise UserError(f"the environment has no records of kind {error}") from None
+        kind, *known = error.args
+        close = get_close_matches(str(kind), known)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        raise UserError(f"the environment has no records of kind '{kind}'{hint}") from None
     for name in template.let:
         if not records[name]:
             raise UserError(f"let: the environment has no record of kind '{template.kinds[name]}'")

@@ -114,7 +114,6 @@ class Phrasing:
             raise UserError(f"'{match[0]}': a field is written with two braces, as {{{{ person.name }}}}")
         self.fields = _fields(tree)
         self.shuffles = any(node.name == "shuffled" for node in tree.find_all(nodes.Filter))
-        self._paths = [path for node in tree.find_all(nodes.Output) for part in node.nodes if (path := _path(part))]
 
     def check(self, names: Sequence[str]) -> None:
         """Check that the text names only these records and `options`.
@@ -154,15 +153,10 @@ class Phrasing:
         except (TemplateError, ValueError, TypeError) as error:
             raise UserError(str(error)) from None
 
-    def offers(self, records: Mapping[str, Any], answer: str) -> bool:
-        """Whether the question offers several things, one of which is the answer.
-
-        It does if its own words contain "or", or if it prints the same field of two records.
-        """
-        if OPTIONS in self.fields or any(EITHER.search(words) for words in self._words):
-            return True
-        named = [path for path in self._paths if str(_at(records, path)) == answer]
-        return any(other[1:] == one[1:] and other[0] != one[0] for one in named for other in self._paths)
+    @property
+    def offers(self) -> bool:
+        """Whether the question offers several things: it shows options, or its own words contain "or"."""
+        return OPTIONS in self.fields or any(EITHER.search(words) for words in self._words)
 
 
 def _fields(tree: nodes.Template) -> dict[str, frozenset[str] | None]:
@@ -170,33 +164,10 @@ def _fields(tree: nodes.Template) -> dict[str, frozenset[str] | None]:
     inner: set[int] = set()
     lookups: list[nodes.Getattr | nodes.Getitem] = [*tree.find_all(nodes.Getattr), *tree.find_all(nodes.Getitem)]
     for node in lookups:
-        path = _path(node)
-        if path is not None and len(path) == 2 and isinstance(path[1], str):
-            field_names.setdefault(path[0], set()).add(path[1])
+        key = node.attr if isinstance(node, nodes.Getattr) else getattr(node.arg, "value", None)
+        if isinstance(node.node, nodes.Name) and isinstance(key, str):
+            field_names.setdefault(node.node.name, set()).add(key)
             inner.add(id(node.node))
     names = list(tree.find_all(nodes.Name))
     whole = {name.name for name in names if id(name) not in inner}
     return {name.name: None if name.name in whole else frozenset(field_names[name.name]) for name in names}
-
-
-def _path(node: nodes.Node) -> tuple[Any, ...] | None:
-    """A record's name and the keys that lead to a value of it; None for any other expression."""
-    if isinstance(node, nodes.Name):
-        return (node.name,)
-    if isinstance(node, nodes.Getattr):
-        inner = _path(node.node)
-        return None if inner is None else (*inner, node.attr)
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        inner = _path(node.node)
-        return None if inner is None else (*inner, node.arg.value)
-    return None
-
-
-def _at(records: Mapping[str, Any], path: tuple[Any, ...]) -> Any:
-    value: Any = records.get(path[0])
-    for key in path[1:]:
-        try:
-            value = value[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value

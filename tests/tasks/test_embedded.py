@@ -15,8 +15,8 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Question
 from r_eval.runner.demonstrations import work_out
 from r_eval.tasks.base import Task, installed, open_environment, task_files
-from r_eval.tasks.build import DEMONSTRATIONS, make
 from r_eval.tasks.templates import TemplateFile, read_templates
+from scripts.data.tasks import DEMONSTRATIONS, make
 from tests.paper import paper_tasks
 
 pytestmark = pytest.mark.parametrize("name", paper_tasks())

@@ -44,8 +44,10 @@ def test_a_concept_in_context_is_chosen_from_all_nested_concepts_of_its_entity()
     entities = {record["title"]: record for kind in kinds for record in wiki.records(kind)}
     golds = collections.Counter[bool]()
     for question in everything("wiki/copen-cic"):
-        sentence = question.question.partition('"')[2].partition('"')[0]
-        entity = entities[max((title for title in entities if sentence.startswith(title)), key=len)]
+        sentence = question.question.partition('"')[2].partition('"')[0].removeprefix("The ")
+        entity = entities[
+            max((title for title in entities if sentence.startswith(title.removeprefix("The "))), key=len)
+        ]
         concepts = [entity["instance_of"], *entity["also_instance_of"]]
         for concept in concepts:
             concepts += [broader[concept]] if broader[concept] and broader[concept] not in concepts else []
@@ -53,6 +55,19 @@ def test_a_concept_in_context_is_chosen_from_all_nested_concepts_of_its_entity()
         assert len(concepts) > 2
         golds[any(broader[concept] == question.answers[0] for concept in concepts)] += 1
     assert min(golds[True], golds[False]) > 60  # a broader and a narrower concept are the answer about equally often
+
+
+def test_a_question_names_things_as_a_sentence_does() -> None:
+    texts = [q.question for name in sorted(paper_tasks()) if name != "wiki/copen-csj" for q in everything(name)]
+    assert [text for text in texts if re.search(r"\((?:film|novel|novella|river|element)\)", text)] == []
+    assert [
+        text for text in texts if re.search(r"\b(?:of|in|or|do|does) (?:Netherlands|Bahamas|Philippines)", text)
+    ] == []
+
+
+def test_a_city_is_of_the_continent_on_which_it_lies() -> None:
+    concepts = {city["title"]: city["instance_of"] for city in Wiki().records("city")}
+    assert (concepts["Yakutsk"], concepts["Kazan"], concepts["Istanbul"]) == ("Asian city", "European city", "City")
 
 
 def test_properties_hold_and_fail_about_equally_often() -> None:

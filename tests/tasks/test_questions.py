@@ -99,11 +99,6 @@ def test_what_is_shown_is_not_asked_by_id_nor_by_text() -> None:
     assert sorted(q.id for q in chosen) == ["q3", "q99"]
 
 
-def test_more_shots_than_demonstrations_are_refused() -> None:
-    with pytest.raises(UserError, match="shots: 3 wanted, but the task has 2 demonstrations"):
-        choose(many(5), many(2), 0, 3, None)
-
-
 # Tasks
 
 

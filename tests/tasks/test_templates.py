@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from r_eval import UserError
 from r_eval.environments.sandbox import ProgramLimits, Sandbox, answer_text
 from r_eval.environments.session import Session
-from r_eval.tasks.templates import read_templates
+from r_eval.environments.wiki import Wiki
+from r_eval.tasks.templates import TemplateFile, generate, read_templates
 from r_eval.tasks.templates.generate import OVERRUNS
 from r_eval.tasks.templates.programs import with_values
 from tests.towns import BASE, LISTED, Town, made
@@ -142,6 +143,7 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
         ({"question": "Who is {{ person.name }?"}, r"templates\.age: question, line 1: "),
         ({"program": 'answer = person["nme"]'}, r"templates\.age: program: no field 'nme'; did you mean 'name'"),
         ({"where": "person["}, r"templates\.age: where: "),
+        ({"where": 'person["nme"] == "Ada"'}, r"templates\.age: where: no field 'nme'; did you mean 'name'"),
     ],
     ids=str,
 )
@@ -150,3 +152,9 @@ def test_a_template_that_does_not_fit_the_environment_is_named(
 ) -> None:
     with pytest.raises(UserError, match=complaint):
         made(sandbox, change)
+
+
+def test_a_kind_that_an_environment_does_not_have_gets_a_hint(sandbox: Sandbox) -> None:
+    file = TemplateFile.model_validate({"environment": "wiki", "templates": [{**BASE, "from": "contry"}]})
+    with pytest.raises(UserError, match="no records of kind 'contry'; did you mean 'country'"):
+        asyncio.run(generate(file, Wiki(), sandbox, 1, 0))

@@ -92,7 +92,6 @@ def test_a_question_that_holds_its_answer_is_dropped_and_counted(sandbox: Sandbo
     [
         {"choice": True},
         {"question": "Does {{ person.name }} live in {{ person.city }} or in Bern?"},
-        {"question": "Of {{ person.name }}, {{ other.city }}, {{ person.city }}: where?", "let": {"other": "person"}},
     ],
     ids=str,
 )
@@ -137,6 +136,3 @@ def test_other_records_that_make_the_same_text_make_it_ambiguous_in_whatever_ord
     town = Town([("Ada", "Oslo", 36, []), ("Ada", "Rome", 36, [])])
     result = made(sandbox, CITIES, town=town)
     assert (result.questions, set(result.dropped)) == ([], {"ambiguous"})
-
-
-# Mistakes in a file

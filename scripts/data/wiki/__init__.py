@@ -28,7 +28,7 @@ from .inverse import add_inverses
 from .people import FACTS, add_languages, add_people, add_works
 from .phrases import KINDS
 from .rivers import add_rivers
-from .titles import Names, assign, describe
+from .titles import Names, assign, describe, running_name
 from .world import PageDraft, WikiWorld, read_table, split_title
 from .writing import page
 
@@ -75,6 +75,7 @@ def build(out: Path = SNAPSHOT) -> int:
         pages.append(
             Article(
                 title=draft.title,
+                name="" if (name := running_name(draft)) == split_title(draft.title)[0] else name,
                 text=page(draft, near[:_MOST_RELATED]),
                 redirects=tuple(sorted(names.redirects.get(draft.title, ()))),
                 description=describe(draft),

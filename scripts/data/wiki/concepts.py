@@ -36,6 +36,23 @@ _ADJECTIVES = {
     "South America": "South American",
 }
 _CATEGORIES = {"nonmetals": "Other nonmetal", "noble gases": "Noble gas"}
+_URAL = 61
+"""Degrees east beyond which a city of Russia is in Asia."""
+_BETWEEN_CONTINENTS = frozenset(
+    [
+        "Atyrau",
+        "Chelyabinsk",
+        "Esenyurt",
+        "Istanbul",
+        "Magnitogorsk",
+        "Oral",
+        "Orenburg",
+        "Orsk",
+        "Ufa",
+        "Yekaterinburg",
+    ]
+)
+"""Cities at a border of Europe and Asia, of which sources say one or the other."""
 _SALT_LAKES = frozenset(["Caspian Sea", "Dead Sea"])
 _WIDEST = {
     "state": "State of the United States",
@@ -87,9 +104,7 @@ def _names(draft: PageDraft, coasts: dict[str, str]) -> Iterator[str]:
             yield f"{_ADJECTIVES.get(first.get('continent', ''), '')} {draft.kind}"
         case "city":
             yield from _capital(draft)
-            country = draft.only("country")
-            continent = country.only("continent") if country else None
-            yield f"{_ADJECTIVES[continent.name] if continent else ''} city"
+            yield f"{_ADJECTIVES.get(_continent(draft), '')} city"
         case "water":
             yield "Salt lake" if draft.name in _SALT_LAKES else ""
             yield from (word for word in ("Ocean", "Gulf", "Sea") if word in draft.name.split())
@@ -109,6 +124,16 @@ def _names(draft: PageDraft, coasts: dict[str, str]) -> Iterator[str]:
             yield genre[:1].upper() + genre[1:]
             yield "Novel" if genre.endswith("novel") else ""
     yield from _roles(draft, coasts)
+
+
+def _continent(city: PageDraft) -> str:
+    """The continent of a city; empty where two continents meet."""
+    country = city.only("country")
+    continent = country.only("continent") if country else None
+    if country is None or continent is None or city.name in _BETWEEN_CONTINENTS:
+        return ""
+    east = int(first[0].partition(" ")[0]) if (first := city.values("longitude")) else 0
+    return "Asia" if country.name == "Russia" and east > _URAL else continent.name
 
 
 def _capital(city: PageDraft) -> Iterator[str]:

@@ -18,6 +18,13 @@ from .world import PageDraft, WikiWorld
 
 _NOBODYS = frozenset(["georgia", "victoria"])
 """Names that no page keeps for itself."""
+_PROPER = frozenset(["African", "Asian", "Best", "European", "Gothic", "Nobel", "North", "Oceanian", "South"])
+"""First words of concepts that keep their capital."""
+_WITH_ARTICLE = (
+    *("Bahamas", "Comoros", "Congo", "Emirates", "Islands", "Kingdom", "Maldives", "Netherlands", "Philippines"),
+    *("Republic", "States"),
+)
+"""Ends of the names of countries that have an article."""
 _MUCH_LARGER = 10
 """So many times as many people as the next city of its name has a city that keeps the plain title."""
 
@@ -69,6 +76,17 @@ def assign(world: WikiWorld) -> Names:
             name = wording[key] if keeper is None else f"{wording[key]} (disambiguation)"
             names.choices[name] = [draft.title for draft in sorted(drafts, key=_rank)]
     return names
+
+
+def running_name(draft: PageDraft) -> str:
+    """How a name stands within a sentence: "the Netherlands", "oxygen", "Gothic novel"."""
+    name = draft.name
+    if draft.kind == "country" and (name == "Gambia" or name.endswith(_WITH_ARTICLE)):
+        return f"the {name}"
+    is_common = draft.kind == "concept" and name.split()[0] not in _PROPER and not name.endswith(" language")
+    if draft.kind == "element" or is_common or name in ("Euro", "Pound sterling", "Renminbi"):
+        return name[0].lower() + name[1:]
+    return name
 
 
 def describe(draft: PageDraft) -> str:

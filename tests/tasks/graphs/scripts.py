@@ -23,18 +23,6 @@ def blabs(request: Request) -> str:
     return json.dumps({"question": f"Is it {answer} that goes with {_said(request, 'name: ')}?"})
 
 
-def names_the_bridge(request: Request) -> str:
-    return json.dumps({"question": f"What of {_said(request, 'nor name ')} goes with {_said(request, 'name: ')}?"})
-
-
-def makes_up_numbers(request: Request) -> str:
-    return json.dumps({"question": f"What went with {_said(request, 'name: ')} in 1999?"})
-
-
-def forgets_the_entity(request: Request) -> str:
-    return json.dumps({"question": "What goes with it?"})
-
-
 def rambles(request: Request) -> str:
     return "Sure! I will think about it."
 

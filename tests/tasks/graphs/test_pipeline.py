@@ -158,9 +158,6 @@ def by_llm(nordic: TripleSource, sandbox: Sandbox, function: str, **graph: Any) 
     ("function", "type", "reason"),
     [
         ("blabs", "simple", "answer in question"),
-        ("forgets_the_entity", "simple", "entity not named"),
-        ("makes_up_numbers", "set", "number from nowhere"),
-        ("names_the_bridge", "multi-hop", "bridge named"),
         ("rambles", "simple", "no question in the reply"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_file_of_another_format_is_told_by_what_it_is(as_list: Write) -> None:
         (b"{}", "expected MuSiQue: .*id is missing"),
         (b'[{"a": 1, "b": 2}]', r"expected MuSiQue: .*; found records with the keys a, b"),
         (gzip.compress(b"[]", mtime=0), r"x\.json: is packed \(gzip\); unpack it first"),
-        ('[{"question": "Où?"}]'.encode("latin-1"), "not valid UTF-8"),
+        ('[{"question": "Où?"}]'.encode("latin-1"), "not UTF-8 text; save the file in UTF-8"),
     ],
 )
 def test_a_file_without_records_is_told_by_what_it_is(tmp_path: Path, content: bytes, said: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import formats, load
-from tests.tasks.loaders.test_finding import RECORDS
+from tests.tasks.loaders.test_formats import RECORDS
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30),

@@ -10,7 +10,7 @@ import pytest
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import load
-from tests.tasks.loaders.test_multihop import HOTPOT
+from tests.tasks.loaders.test_formats import HOTPOT
 
 ROWS = [{"query": f"What is {n}?", "truth": {"text": [str(n), "it"]}} for n in range(5)]
 COLUMNS = {"question": "query", "answers": "truth.text"}

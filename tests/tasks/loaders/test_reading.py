@@ -33,8 +33,8 @@ def test_the_delimiter_of_a_table_is_told_from_its_heading(path: Path, delimiter
 
 def test_a_table_in_another_encoding_says_how_to_save_it(path: Path) -> None:
     path.write_bytes("question,answer\nWie heißt es?,Köln\n".encode("cp1252"))
-    with pytest.raises(UserError, match="not UTF-8 text; save the table as CSV in UTF-8"):
-        list(records(path))
+    with pytest.raises(UserError, match="not UTF-8 text; save the file in UTF-8"):
+        load(path)
 
 
 def test_a_large_file_is_read_through_ijson_with_the_same_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

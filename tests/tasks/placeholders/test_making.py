@@ -13,11 +13,11 @@ import pytest
 from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 from r_eval.tasks import base
-from r_eval.tasks.build import of_world
 from r_eval.tasks.placeholders.making import make_records
 from r_eval.tasks.placeholders.record import substitute
 from r_eval.tasks.placeholders.world import RECORDS, World, read_world
 from r_eval.tasks.questions import write_questions
+from scripts.data.tasks import of_world
 from tests.commands import typed_here
 
 FOLDER = base.task_files()["prgb/filtering"].parent

@@ -1,6 +1,6 @@
 """Builds the question and demonstration files of the embedded tasks from their templates and worlds.
 
-    python -m r_eval.tasks.build FOLDER [TASK]...
+    python -m scripts.data.tasks FOLDER [TASK]...
 
 writes `<name>.questions.jsonl` and `<name>.demonstrations.jsonl` next to each `<name>.templates.yaml` below FOLDER (the
 repository's `tasks/`), and `<task>.questions.jsonl` (`<task>-<name>` unless the name is en) next to each
@@ -14,11 +14,14 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from r_eval.environments.json_lines import read_records
 from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.wiki.environment import SNAPSHOT
+from r_eval.environments.wiki.pages import Article
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.placeholders.embedded import SUFFIX as WORLD
@@ -30,16 +33,20 @@ from r_eval.tasks.templates import TemplateFile, generate, read_templates
 QUESTIONS = 100
 DEMONSTRATIONS = 100
 SEED = 0
-FORMER_NAMES = {
-    "Gdańsk": "Danzig",
-    "Kaliningrad": "Königsberg",
-    "Lviv": "Lemberg",
-    "Saint Petersburg": "Leningrad",
-    "Szczecin": "Stettin",
-    "Volgograd": "Stalingrad",
-    "Wrocław": "Breslau",
+ACCENTED = {
+    "Asuncion": "Asunción",
+    "Bogota": "Bogotá",
+    "Brasilia": "Brasília",
+    "Chisinau": "Chișinău",
+    "Lome": "Lomé",
+    "Male": "Malé",
+    "Reykjavik": "Reykjavík",
+    "San Jose": "San José",
+    "Sao Tome": "São Tomé",
+    "Yaounde": "Yaoundé",
 }
-"""Names of cities in older sources."""
+"""Capitals whose title has no accents."""
+PERSONS = ("scientist", "writer", "director")
 SUFFIX = re.compile(r" \([^()]+\)$")
 LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae"})
 
@@ -48,8 +55,9 @@ async def make(file: TemplateFile, sandbox: Sandbox) -> tuple[list[Question], Co
     """The demonstrations and questions of one task, in this order, and the number dropped by reason."""
     environment = open_environment(file.environment)
     result = await generate(file, environment, sandbox, QUESTIONS + DEMONSTRATIONS, SEED)
+    names = further_names()
     for question in result.questions:
-        question.answers = list(dict.fromkeys([*question.answers, *variants(question)]))
+        question.answers = list(dict.fromkeys([*question.answers, *variants(question, names)]))
     return result.questions, result.dropped
 
 
@@ -64,8 +72,19 @@ def build(path: Path, sandbox: Sandbox) -> str:
     return f"{path.parent.name}/{stem}: {counts}"
 
 
-def variants(question: Question) -> list[str]:
-    """Other spellings of a question's answers: without a suffix such as "(novel)", without accents, former names.
+def further_names() -> dict[str, list[str]]:
+    """The titles of the embedded wiki with the further names of their pages, but for surnames and symbols."""
+    names = {}
+    for _, page in read_records(SNAPSHOT, lambda _: Article):
+        names[page.title] = [
+            name for name in page.redirects if len(name) > 2 and (" " in name or page.kind not in PERSONS)
+        ]
+    return names
+
+
+def variants(question: Question, names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Other spellings of a question's answers: without a suffix such as "(novel)", with or without accents, and the
+    further names of its page.
 
     The options of a multiple-choice question have no other spelling.
     """
@@ -78,7 +97,8 @@ def variants(question: Question) -> list[str]:
         forms += [
             plain,
             "".join(c for c in decomposed if not unicodedata.combining(c)),
-            FORMER_NAMES.get(answer, answer),
+            ACCENTED.get(answer, plain),
+            *names.get(answer, ()),
         ]
     return forms
 
