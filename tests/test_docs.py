@@ -118,13 +118,13 @@ def test_every_command_of_a_page_prints_what_the_page_says(
         folder = documents.follow(page, tmp_path)
     for path in folder.glob("runs/*/run.json"):
         if page.stem in ("agents", "custom-domain", "custom-workflow", "corpus"):
-            outcomes = {found.outcome.kind for found in load_run(path.parent).episodes()}
+            outcomes = {episode.outcome.kind for episode in load_run(path.parent).episodes()}
             assert not outcomes & {"llm_failure", "tool_failure"}, path
             assert (path.parent / "report" / "index.html").is_file()
     if page.stem == "sharing":
         (entry,) = yaml.safe_load(documents.block(page, "yaml", "./scholars"))["tasks"]
         grid = Grid(workflows=["oracle"], llms=["openai/m"], tasks=[entry], folder=tmp_path)
-        assert [found.outcome.kind for found in run(grid, out=tmp_path / "run").episodes()] == ["finished"] * 20
+        assert [episode.outcome.kind for episode in run(grid, out=tmp_path / "run").episodes()] == ["finished"] * 20
 
 
 @pytest.fixture(scope="module")
@@ -152,14 +152,11 @@ def printed(code: str, scope: dict[str, Any] | None = None) -> str:
     return out.getvalue()
 
 
-def test_the_python_about_statistics_gives_intervals() -> None:
+def test_the_python_about_statistics_and_figure_6_gives_their_numbers() -> None:
     scope: dict[str, Any] = {}
     printed(documents.block(DOCS / "statistics.md", "python", "ScorePairs"), scope)
     assert scope["score"].mean == 0.75
-    assert scope["found"].difference[0] == pytest.approx(1 / 3)
-
-
-def test_the_python_of_figure_6_prints_its_numbers() -> None:
+    assert scope["comparison"].difference[0] == pytest.approx(1 / 3)
     assert printed(documents.block(DOCS / "quest-eval.md", "python", "red fox")) == "0.6666666666666666 0.75 0.5 0.5\n"
 
 
@@ -202,26 +199,23 @@ def test_the_papers_protocol_changes_one_setting_at_a_time_within_1024_tokens(tm
     documents.write_files(DOCS / "sweeps.md", tmp_path)
     vary = Grid.load(tmp_path / "paper.yaml").vary
     assert vary is not None
-    found = vary.variants("rag")
-    assert len(found) == 1 + 3 + 4 + 3 + 3 + 4
-    for name, own in found.items():
-        changed = [key for key in found["rag"] if own[key] != found["rag"][key]]
+    variants = vary.variants("rag")
+    assert len(variants) == 1 + 3 + 4 + 3 + 3 + 4
+    for name, own in variants.items():
+        changed = [key for key in variants["rag"] if own[key] != variants["rag"][key]]
         if name.startswith("rag@chunk_size="):
             assert own["environment.chunk_size"] * own["workflow.top_k"] == 1024
         else:
             assert len(changed) == (name != "rag")
 
 
-@pytest.mark.parametrize("name", ["reflect.py", "reflect.yaml"])
-def test_the_page_about_workflows_shows_the_example_as_it_is(name: str) -> None:
-    text = (EXAMPLES / name).read_text(encoding="utf-8")
-    assert text in [block for _, block in documents.blocks(DOCS / "custom-workflow.md")]
-
-
-def test_the_template_of_the_page_is_the_scaffolds() -> None:
-    (shown,) = yaml.safe_load(documents.block(DOCS / "custom-domain.md", "yaml", "minutes-of-dish"))
+def test_pages_show_files_as_they_are() -> None:
+    on_page = [block for _, block in documents.blocks(DOCS / "custom-workflow.md")]
+    for name in ("reflect.py", "reflect.yaml"):
+        assert (EXAMPLES / name).read_text(encoding="utf-8") in on_page
+    (template,) = yaml.safe_load(documents.block(DOCS / "custom-domain.md", "yaml", "minutes-of-dish"))
     scaffold = ROOT / "r_eval" / "scaffold" / "domain" / "templates.yaml.tmpl"
-    assert shown == yaml.safe_load(scaffold.read_text(encoding="utf-8"))["templates"][0]
+    assert template == yaml.safe_load(scaffold.read_text(encoding="utf-8"))["templates"][0]
 
 
 def test_the_custom_domain_of_readme_runs_and_its_grid_is_one(tmp_path: Path) -> None:
@@ -229,10 +223,10 @@ def test_the_custom_domain_of_readme_runs_and_its_grid_is_one(tmp_path: Path) ->
     assert Grid.load(tmp_path / "grid.yaml").llms[0].llm == "gguf/smollm2-135m"
     (tmp_path / "questions.jsonl").write_text(documents.block(README, "json", "hummus"), encoding="utf-8")
     tasks = yaml.safe_load(documents.block(README, "yaml", "environment: ./recipes.py"))["tasks"]
-    (found,) = run(
+    (oracle,) = run(
         Grid(workflows=["oracle"], llms=["openai/m"], tasks=tasks, folder=tmp_path), tmp_path / "run"
     ).episodes()
-    assert (found.outcome.kind, found.answer) == ("finished", "chickpeas; tahini; lemon")
+    assert (oracle.outcome.kind, oracle.answer) == ("finished", "chickpeas; tahini; lemon")
     assert len(read_questions(tmp_path / "questions.jsonl")) == 1
 
 
@@ -246,7 +240,7 @@ def test_the_python_of_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_readme_prints_the_jobs_as_their_own_pages_do() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in (EXAMPLES / "jobs").glob("*/README.md"))
-    shown = [line for kind, text in documents.blocks(README) if kind == "text" for line in text.splitlines()]
-    own = [line for line in shown if line.strip() not in ("", "...")]
+    on_page = [line for kind, text in documents.blocks(README) if kind == "text" for line in text.splitlines()]
+    own = [line for line in on_page if line.strip() not in ("", "...")]
     assert own
     assert [line for line in own if line not in pages] == []

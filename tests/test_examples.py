@@ -58,19 +58,19 @@ def test_under_counterfactual_who_remembers_leaks_and_who_looks_it_up_is_faithfu
     clean = [episode for episode in run.episodes() if episode.condition == "clean"]
     assert clean
     assert all(episode.answer.casefold() == episode.golds[0].casefold() for episode in clean)
-    found = lines(run.path / "report" / "tables" / "faithful.csv", "all tasks")
-    assert len(found) == 4
-    for system, line in found.items():
+    systems = lines(run.path / "report" / "tables" / "faithful.csv", "all tasks")
+    assert len(systems) == 4
+    for system, line in systems.items():
         assert float(line["leaked" if "remembers" in system else "faithful"]) == float(line["answers"]) > 0
 
 
 def test_with_placeholders_who_reads_is_right_in_every_variant_who_remembers_in_one(tmp_path: Path) -> None:
     tables = ran("placeholder.yaml", tmp_path, llms=scripted("reads", "recalls")).path / "report" / "tables"
-    found = lines(tables / "stability.csv", "all tasks")
-    line = found["direct+reads"]
+    systems = lines(tables / "stability.csv", "all tasks")
+    line = systems["direct+reads"]
     assert (line["samples"], float(line["all_right_share"]), float(line["all_wrong_share"])) == ("9", 1.0, 0.0)
-    assert float(found["direct+recalls"]["all_right_share"]) == 0.0
-    assert float(found["direct+recalls"]["right_of_partly_share"]) == pytest.approx(1 / 3, abs=0.04)
+    assert float(systems["direct+recalls"]["all_right_share"]) == 0.0
+    assert float(systems["direct+recalls"]["right_of_partly_share"]) == pytest.approx(1 / 3, abs=0.04)
     assert {"direct+reads", "rag+recalls"} <= set(lines(tables / "placeholder_scores.csv"))
 
 
@@ -96,8 +96,8 @@ def test_every_pipeline_of_the_sweep_reads_as_many_passages_as_it_says(tmp_path:
     episodes = list(ran("rag-sweep/sweep.yaml", tmp_path, **changes).episodes())
     assert len(episodes) == 4 * len(retrievers)
     for episode in episodes:
-        (found,) = [step.found for step in episode.steps if step.kind == "call"]
-        assert len(found or []) == (2 if "top_k=2" in episode.workflow else 4)
+        (ids,) = [step.found for step in episode.steps if step.kind == "call"]
+        assert len(ids or []) == (2 if "top_k=2" in episode.workflow else 4)
 
 
 @pytest.mark.parametrize(("job", "name"), [("domain", "trams"), ("grid", "grid"), ("reports", "reports")])
@@ -190,8 +190,8 @@ def test_a_season_has_all_types_two_languages_and_a_public_half_without_answers(
     assert {key for line in public for key in json.loads(line)} == {"id", "question"}
     seasons = [read_season(news / f"public-{version}.jsonl")]
     seasons += [read_season(news / "runs" / f"season-{version}" / "questions" / "news.jsonl")]
-    found = [(season.version, season.seed is None, season.count) for season in seasons if season is not None]
-    assert found == [(version, True, 25), (version, False, 25)]
+    versions = [(season.version, season.seed is None, season.count) for season in seasons if season is not None]
+    assert versions == [(version, True, 25), (version, False, 25)]
 
 
 def test_the_board_has_every_system_on_its_versions(news: Path) -> None:

@@ -35,7 +35,7 @@ while (message := chat(messages, tools)).get("tool_calls"):
     messages.append(message)
     for call in message["tool_calls"]:
         function = call["function"]
-        found = mcp("tools/call", name=function["name"], arguments=json.loads(function["arguments"]))
-        text = "\n".join(part["text"] for part in found["content"])
+        result = mcp("tools/call", name=function["name"], arguments=json.loads(function["arguments"]))
+        text = "\n".join(part["text"] for part in result["content"])
         messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
 print(json.dumps({"answer": message["content"]}))

@@ -40,32 +40,32 @@ def facts(request: Request) -> str:
 
 def careful(request: Request) -> str:
     """Answers from all passages."""
-    return answer(*asked(request))
+    return answer(*passages_and_question(request))
 
 
 def hasty(request: Request) -> str:
     """Answers from the first passage."""
-    passages, question = asked(request)
+    passages, question = passages_and_question(request)
     return answer(passages.partition("\n\n[2]")[0], question)
 
 
 def triples(text: str) -> list[tuple[str, str, str]]:
     """What a text says, in sentences of the form that our reports have."""
-    found = []
+    rows = []
     for match in BUILT.finditer(text):
         building = match["building"]
-        found += [(building, "town", match["town"]), (building, "builder", match["firm"])]
-        found.append((building, "cost", match["cost"]))
+        rows += [(building, "town", match["town"]), (building, "builder", match["firm"])]
+        rows.append((building, "cost", match["cost"]))
     for match in BUILT_RU.finditer(text):
         building = match["building"]
-        found += [(building, "город", match["town"]), (building, "строитель", match["firm"])]
-        found.append((building, "стоимость", match["cost"]))
-    found += [(match["place"], match["office"], match["person"]) for match in OFFICE.finditer(text)]
-    found += [(match["place"], "мэр", match["person"]) for match in MAYOR_RU.finditer(text)]
-    return found
+        rows += [(building, "город", match["town"]), (building, "строитель", match["firm"])]
+        rows.append((building, "стоимость", match["cost"]))
+    rows += [(match["place"], match["office"], match["person"]) for match in OFFICE.finditer(text)]
+    rows += [(match["place"], "мэр", match["person"]) for match in MAYOR_RU.finditer(text)]
+    return rows
 
 
-def asked(request: Request) -> tuple[str, str]:
+def passages_and_question(request: Request) -> tuple[str, str]:
     """The passages and the question of a prompt."""
     passages, _, question = request.messages[-1].content.rpartition("Question:")
     return passages, question

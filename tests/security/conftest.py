@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -41,9 +39,3 @@ def run(good: Path, tmp_path: Path) -> RunFolder:
 def resume(grid: Grid, run: RunFolder) -> Resume:
     """The command that made the run, again."""
     return lambda: r_eval.run(grid, out=run.path)
-
-
-def change_manifest(run: RunFolder, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Replace the record of a run by what a function makes of it."""
-    manifest = change(json.loads(run.run_file.read_text(encoding="utf-8")))
-    run.run_file.write_text(json.dumps(manifest), encoding="utf-8")

@@ -35,20 +35,20 @@ def dangerous(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if last in METHODS or (last in LAST and ast.unparse(node.func) in CALLS):
             yield node.lineno, ast.unparse(node.func)
         for keyword in node.keywords:
-            given = keyword.value
-            if keyword.arg in KEYWORDS and not (isinstance(given, ast.Constant) and given.value is False):
+            value = keyword.value
+            if keyword.arg in KEYWORDS and not (isinstance(value, ast.Constant) and value.value is False):
                 yield node.lineno, f"{keyword.arg}="
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_nothing_that_runs_data_is_called(room: str) -> None:
-    found = []
+    calls = []
     for path in sorted((ROOT / room).rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         for line, call in dangerous(ast.parse(path.read_text(encoding="utf-8"))):
             if (name, call) not in ALLOWED:
-                found.append(f"{name}:{line}: {call}")
-    assert found == []
+                calls.append(f"{name}:{line}: {call}")
+    assert calls == []
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ def lines_at(stop: str) -> list[str]:
     Args:
         stop: The exact name of the stop, such as "Town Hall".
     """
-    found = [line for line, stops in LINES.items() if stop in stops]
-    if not found:
+    lines = [line for line, stops in LINES.items() if stop in stops]
+    if not lines:
         raise NotFound(f"There is no stop {stop}. stops(line) lists those of a line.")
-    return found
+    return lines
 
 
 def records(kind: str) -> list[dict[str, object]]:

@@ -14,11 +14,11 @@ def lines(folder: str) -> list[str]:
     for cell in load_run(folder).folder.cells():
         scores[cell.system] += load_run(folder).folder.scores(cell).values()
     rows = []
-    for system, found in sorted(scores.items()):
-        types = collections.Counter(score["response_type"] for score in found)
-        causes = collections.Counter(score["cause"] for score in found if score["cause"]).most_common(1)
-        seconds, cents = (sum(score[key] or 0 for score in found) / len(found) for key in ("seconds", "cost"))
-        mean = 100 * sum(score["score"] or 0 for score in found) / len(found)
+    for system, episodes in sorted(scores.items()):
+        types = collections.Counter(score["response_type"] for score in episodes)
+        causes = collections.Counter(score["cause"] for score in episodes if score["cause"]).most_common(1)
+        seconds, cents = (sum(score[key] or 0 for score in episodes) / len(episodes) for key in ("seconds", "cost"))
+        mean = 100 * sum(score["score"] or 0 for score in episodes) / len(episodes)
         counts = " ".join(f"{kind} {types[kind]}" for kind in TYPES)
         why = causes[0][0] if causes else "-"
         rows.append(f"{system:16} {counts}  {why:16} {mean:5.1f} % {seconds:6.1f} s {100 * cents:.4f} cents")

@@ -80,6 +80,14 @@ def test_a_pair_without_a_common_question_counts_for_nothing() -> None:
     assert compare().p.size == 0
 
 
+def test_tasks_weigh_alike_and_one_of_a_single_cluster_counts_as_one_question() -> None:
+    a, tasks = [1] * 15 + [0] * 5 + [1, 1, 0, 1, 1, 1], ["a"] * 20 + ["b"] * 6
+    together = compare(ScorePairs(a, [0] * 26, [*range(20), *[20] * 6], tasks))
+    alone = compare(ScorePairs(a, [0] * 26, strata=tasks))
+    assert together.difference[0] == together.mean_a[0] == alone.difference[0] == pytest.approx((15 / 20 + 5 / 6) / 2)
+    assert alone.p[0] < together.p[0] < 1
+
+
 @pytest.mark.parametrize(("n", "per_cluster", "known"), [(39, 1, False), (40, 1, True), (76, 4, False), (80, 4, True)])
 def test_a_detectable_effect_is_stated_from_40_questions_in_20_clusters_on(
     n: int, per_cluster: int, known: bool

@@ -44,6 +44,12 @@ def test_a_mean_over_tasks_weighs_tasks_alike() -> None:
     assert (found.mean, found.questions) == (0.5, 4)
 
 
+def test_a_task_of_a_single_cluster_counts_as_one_question() -> None:
+    scores, tasks = [1] * 15 + [0] * 5 + [1, 0] * 3, ["a"] * 20 + ["b"] * 6
+    together, alone = mean(scores, [*range(20), *[20] * 6], tasks), mean(scores, strata=tasks)
+    assert together.low < alone.low < alone.high < together.high
+
+
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5), st.integers(0, 2)), max_size=30))
 def test_an_interval_is_within_0_and_1_and_holds_its_mean(rows: list[tuple[float, int, int]]) -> None:
     scores, clusters, strata = (list(part) for part in zip(*rows, strict=True)) if rows else ([], [], [])
