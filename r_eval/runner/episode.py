@@ -88,6 +88,7 @@ async def run_episode(
         if unavailable is not None:
             raise unavailable
         session = await _opened(cell, question, seeds, resources, steps, clock)
+        started = time.perf_counter()  # what opening takes, such as reading a whole wiki, is not the system's time
         task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         async with clock.running():
             ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits))
@@ -98,9 +99,9 @@ async def run_episode(
         ending = _outcome_from(error, limits, clock.expired)
         if is_cancelled:
             ending = ended("cancelled", "stopped", "the run was stopped while this was under way")
+    total = time.perf_counter() - started + (of_episode.replayed_seconds if of_episode is not None else 0.0)
     if session is not None and (trouble := await _closed(session)) is not None:
         ending = trouble if ending.outcome.kind == "finished" else ending
-    total = time.perf_counter() - started + (of_episode.replayed_seconds if of_episode is not None else 0.0)
     if cell.workflow.uses_tools:
         ending = _classify(ending, steps)
     unparsed = None if ending.answer else "unparsed"
