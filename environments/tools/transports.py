@@ -88,8 +88,7 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
     """The lines of a stream, of one that is too long only the beginning; ends with a line of far too many bytes."""
     line, dropped = bytearray(), 0
     while part := await stream.read(1 << 16):
-        first, *others = part.split(b"\n")
-        for number, piece in enumerate((first, *others)):
+        for number, piece in enumerate(part.split(b"\n")):
             if number:
                 if not dropped:
                     yield bytes(line)
@@ -121,7 +120,9 @@ def readable(line: bytes) -> SessionMessage | None:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     text = line.decode("utf-8-sig", "replace")
     try:
-        data = clean_data(json.loads(text))
+        data = json.loads(text)
+        if "\\ud" in text.lower():  # half a surrogate pair
+            data = clean_data(data)
     except (ValueError, RecursionError):
         found = REQUEST_ID.search(text[:200])
         error = {"code": INTERNAL_ERROR, "message": TOO_LARGE} if len(line) > LARGEST else UNREADABLE
