@@ -131,8 +131,8 @@ def readable(line: bytes) -> SessionMessage | None:
         data = data[0]
     if not isinstance(data, dict):
         return None
-    if (error := data.get("error")) is not None:
-        about = error if isinstance(error, dict) else {"message": error}
+    if (problem := data.get("error")) is not None:
+        about = problem if isinstance(problem, dict) else {"message": problem}
         code, words = about.get("code"), about.get("message", about)
         text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
         data = {**data, "error": {"code": code if isinstance(code, int) else INTERNAL_ERROR, "message": text}}
