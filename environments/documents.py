@@ -10,10 +10,10 @@ import copy
 import functools
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from r_eval.environments.base import NotFound, query_api
-from r_eval.environments.corpus.passages import MOST_PASSAGES, Passage, RetrievalEnvironment, within_bounds
+from r_eval.environments.corpus.environment import MOST_PASSAGES, Passage, RetrievalEnvironment, within_bounds
 from r_eval.environments.corpus.words import VERSION as WORDS_VERSION
 
 if TYPE_CHECKING:
@@ -58,12 +58,6 @@ class Documents(RetrievalEnvironment):
         if not hits:
             raise NotFound("No document fits this query. Try other words.")
         return [self._passages[hit.chunk] for hit in hits]
-
-    def records(self, kind: str) -> list[dict[str, Any]]:
-        """Records of the kind `document`: `id` and `text`, in the question's order."""
-        if kind != "document":
-            raise KeyError(kind)
-        return [{"id": passage.id, "text": passage.text} for passage in self._passages]
 
 
 def passages(documents: Sequence[Document]) -> tuple[Passage, ...]:

@@ -1,7 +1,7 @@
-"""A JSON API of somebody else's server, as wiki and aminer read it live: cached, rate-limited, retried, bounded.
+"""Somebody else's server, asked over HTTP: retried, bounded, and as wiki and aminer read it live, cached and limited.
 
-Every answer is kept on disk by requests-cache, so that a run can be repeated without a network; failures are not kept.
-What is no answer after urllib3's retries is an `EnvironmentFailure` that says what came from where.
+Every answer to a `JsonApi` is kept on disk by requests-cache, so that a run can be repeated without a network; failures
+are not kept. What is no answer after urllib3's retries is an `EnvironmentFailure` that says what came from where.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+import requests
 from pydantic import HttpUrl, TypeAdapter, ValidationError
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from r_eval import __version__
 from r_eval.environments.base import EnvironmentFailure
@@ -22,14 +26,12 @@ from r_eval.files import cache_folder, user_path
 from r_eval.fingerprints import short_hash
 from r_eval.text import clean_data, printable
 
-if TYPE_CHECKING:
-    import requests
-
 USER_AGENT = f"r-eval/{__version__} (evaluates language models; sender not named: set user_agent) python-requests"
-MOST_BYTES = 8 * 2**20
-"""Of one answer."""
 LONGEST_PAUSE = 60
 """Seconds between two attempts, whatever the server asks for: an episode waits here."""
+TIMEOUT = 30.0
+"""Seconds for which a server may be silent, and four times which an answer may last."""
+RETRIES = 4
 _FAILURES = (429, 500, 502, 503, 504)
 
 
@@ -42,8 +44,6 @@ class JsonApi:
         is_answer: Whether an object is an answer, and not an error that the server reports as one: it is kept.
         cache: The file that keeps answers; absent: one in the user's cache folder.
         requests_per_second: The most requests, over all sessions together.
-        timeout: Seconds for which a server may stay silent, and four times which an answer may last.
-        retries: How often a request is repeated.
         user_agent: How requests name their sender.
         api_key_env: The environment variable whose value is sent as the header `Authorization`.
 
@@ -61,75 +61,58 @@ class JsonApi:
         is_answer: Callable[[dict[str, Any]], bool],
         cache: str | None = None,
         requests_per_second: float = 5.0,
-        timeout: float = 30.0,
-        retries: int = 4,
         user_agent: str = USER_AGENT,
         api_key_env: str | None = None,
     ) -> None:
-        limits = requests_per_second, timeout, retries
-        self._arguments = name, address, is_answer, cache, *limits, user_agent, api_key_env
+        self._arguments = name, address, is_answer, cache, requests_per_second, user_agent, api_key_env
         self.address, self._name, self._key_name = _checked_address(name, address), name, api_key_env
-        self._timeout, self._retries = timeout, retries
-        if not requests_per_second > 0 or not 0 < timeout <= 3600 or not 0 <= retries <= 20:
-            wanted = "requests_per_second must be above 0, timeout at most 3600 seconds and above 0, retries 0 to 20"
-            raise UserError(f"{name}: {wanted}")
+        if not requests_per_second > 0:
+            raise UserError(f"{name}: requests_per_second must be above 0")
         if not (user_agent.isascii() and user_agent.isprintable() and user_agent.strip()):
             raise UserError(f"{name}: user_agent must be printable ASCII")
         self._key()
         file = user_path(cache) if cache else cache_folder() / name / "answers.sqlite"
-        self._session = _session(name, file, is_answer, *limits)
+        self._session = _cached_session(name, file, is_answer, requests_per_second)
         self._session.headers["User-Agent"] = user_agent
         self.version = short_hash(f"live {self.address}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), self._arguments
 
-    def get(self, path: str = "", /, **parameters: Any) -> dict[str, Any]:
-        """The answer to a GET.
+    def ask(self, path: str = "", /, body: Mapping[str, Any] | None = None, **parameters: Any) -> dict[str, Any]:
+        """The answer to a GET with parameters, or to a POST of a JSON body.
 
         Raises:
             EnvironmentFailure: There is none.
         """
-        return self._ask("GET", path, params=parameters)
-
-    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a POST of a JSON body.
-
-        Raises:
-            EnvironmentFailure: There is none.
-        """
-        return self._ask("POST", path, json=body)
-
-    def failure(self, path: str, what: str) -> EnvironmentFailure:
-        """A failure that names the address; a key that the server repeats is removed."""
-        where = f"{self.address}/{path}" if path else self.address
-        message, key = printable(f"{self._name} at {where} {what}"), self._key()
-        return EnvironmentFailure(message.replace(key, "***") if key else message)
-
-    def _ask(self, method: str, path: str, **request: Any) -> dict[str, Any]:
-        import requests
-
         key = self._key()
-        url = f"{self.address}/{path}" if path else self.address
-        headers = {"Authorization": key} if key else {}
-        timeout = (min(10.0, self._timeout), self._timeout)
         try:
             response = self._session.request(
-                method, url, timeout=timeout, allow_redirects=False, headers=headers, **request
+                "GET" if body is None else "POST",
+                f"{self.address}/{path}" if path else self.address,
+                params=parameters,
+                json=body,
+                headers={"Authorization": key} if key else {},
+                timeout=(min(10.0, TIMEOUT), TIMEOUT),
+                allow_redirects=False,
             )
         except requests.RequestException as error:
-            is_silent = isinstance(error, requests.Timeout) or "timed out" in str(error)
-            why = "was silent for too long" if is_silent else f"cannot be reached, or broke off: {error}"
-            raise self.failure(path, f"{why[:300]} ({self._retries} retries)") from None
+            raise self.failure(path, f"{reason_of(error, TIMEOUT)} ({RETRIES} retries)") from None
         status, answer = response.status_code, _object(response)
         if status in _FAILURES:
-            raise self.failure(path, f"answered {status} after {self._retries} retries")
+            raise self.failure(path, f"answered {status} after {RETRIES} retries")
         if status in (401, 403):
             raise self.failure(path, f"answered {status}: check the key (api_key_env)")
         if answer is None:
             what = "gave an answer that is not a JSON object" if status == 200 else f"answered {status}"
             raise self.failure(path, f"{what}: check the address")
         return answer
+
+    def failure(self, path: str, what: str) -> EnvironmentFailure:
+        """A failure that names the address; a key that the server repeats is removed."""
+        where = f"{self.address}/{path}" if path else self.address
+        message, key = printable(f"{self._name} at {where} {what}"), self._key()
+        return EnvironmentFailure(message.replace(key, "***") if key else message)
 
     def _key(self) -> str | None:
         """The key, read when it is needed: it is in no attribute, pickle or message."""
@@ -142,17 +125,16 @@ class JsonApi:
         return key
 
 
-def _session(
-    name: str, cache: Path, is_answer: Callable[[dict[str, Any]], bool], per_second: float, timeout: float, retries: int
-) -> Any:
-    from http.cookiejar import DefaultCookiePolicy
-
+def _cached_session(name: str, cache: Path, is_answer: Callable[[dict[str, Any]], bool], per_second: float) -> Any:
     try:
         from requests_cache import CachedSession
-
-        adapter = _adapter(per_second, timeout, retries)
+        from requests_ratelimiter import LimiterAdapter
     except ImportError as error:
         raise MissingExtra(str(error.name).replace("_", "-"), name, f"A live {name}") from None
+
+    class PoliteAdapter(BoundedAdapter, LimiterAdapter):  # type: ignore[misc]  # whose types are not known
+        seconds = 4 * TIMEOUT
+
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
         cache.open("ab").close()  # for one that cannot be written, requests-cache would wait for ever
@@ -168,38 +150,8 @@ def _session(
         )
     except Exception as error:  # noqa: BLE001  also sqlite3's, and what the library raises for a file that is damaged
         raise UserError(f"{name}: answers cannot be kept in {cache}: {error}") from None
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # threads share the session: no state in it
-    session.mount("http://", adapter)
-    session.mount("https://", adapter)
-    return session
-
-
-def _adapter(per_second: float, timeout: float, retries: int) -> Any:
-    """The transport: urllib3's retries within the rate limit, and a bound on what is read."""
-    import requests
-    from requests_ratelimiter import LimiterAdapter
-    from urllib3.util import Retry
-
-    class PatientRetry(Retry):
-        def parse_retry_after(self, retry_after: str) -> float:
-            return min(super().parse_retry_after(retry_after), LONGEST_PAUSE)
-
-    class BoundedAdapter(LimiterAdapter):  # type: ignore[misc]  # its library is not there when types are checked
-        def send(self, request: Any, **kwargs: Any) -> requests.Response:
-            response: requests.Response = super().send(request, **{**kwargs, "stream": True})
-            body, end = bytearray(), time.monotonic() + 4 * timeout
-            with response:
-                for part in response.iter_content(2**16):
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        raise requests.ConnectionError(f"its answer has more than {MOST_BYTES >> 20} MiB")
-                    if time.monotonic() > end:
-                        raise requests.ConnectionError("its answer timed out")
-            response._content = bytes(body)
-            return response
-
     retry = PatientRetry(
-        retries,
+        RETRIES,
         status_forcelist=_FAILURES,
         allowed_methods=None,
         backoff_factor=0.5,
@@ -207,7 +159,66 @@ def _adapter(per_second: float, timeout: float, retries: int) -> Any:
         backoff_jitter=0.5,
         raise_on_status=False,
     )
-    return BoundedAdapter(per_second=per_second, max_retries=retry, pool_maxsize=64, pool_block=True)
+    options: dict[str, Any] = {"per_second": per_second, "max_retries": retry}
+    return own_session(session, PoliteAdapter(**options, pool_maxsize=64, pool_block=True))
+
+
+class PatientRetry(Retry):
+    """urllib3's retries, which wait as long as a server asks for, but never longer than `LONGEST_PAUSE`."""
+
+    def parse_retry_after(self, retry_after: str) -> float:
+        return min(super().parse_retry_after(retry_after), LONGEST_PAUSE)
+
+
+class AnswerTooLarge(requests.ConnectionError):
+    """An answer has more bytes than are read."""
+
+
+class BoundedAdapter(HTTPAdapter):
+    """The transport of requests that reads an answer as a whole.
+
+    Attributes:
+        most_bytes: Of an answer.
+        seconds: In which it must be there.
+    """
+
+    __attrs__ = [*HTTPAdapter.__attrs__, "most_bytes", "seconds"]  # what is pickled
+    most_bytes = 8 * 2**20
+    seconds = 120.0
+
+    def send(self, request: Any, *arguments: Any, **settings: Any) -> requests.Response:
+        """The answer.
+
+        Raises:
+            requests.ConnectionError: There is none within the bounds.
+        """
+        response = super().send(request, *arguments, **{**settings, "stream": True})
+        body, end = bytearray(), time.monotonic() + self.seconds
+        with response:
+            for part in response.iter_content(2**16):
+                body += part
+                if len(body) > self.most_bytes:
+                    raise AnswerTooLarge(f"its answer has more than {self.most_bytes >> 20} MiB")
+                if time.monotonic() > end:
+                    raise requests.ConnectionError("its answer timed out")
+        response._content = bytes(body)
+        return response
+
+
+def own_session(session: Any, adapter: HTTPAdapter) -> Any:
+    """A session that threads may share: it has a transport of its own, and keeps no cookies."""
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
+    return session
+
+
+def reason_of(error: requests.RequestException, seconds: float) -> str:
+    """Why there is no answer, without the address, which may have a key in it."""
+    if isinstance(error, requests.Timeout) or "timed out" in str(error):
+        return f"gave no answer within {seconds:g} s"
+    inner = getattr(error.args[0] if error.args else None, "reason", error)
+    return f"cannot be reached, or broke off: {printable(str(inner).rpartition(': ')[2])[:300]}"
 
 
 def _object(response: requests.Response) -> dict[str, Any] | None:

@@ -60,8 +60,7 @@ def read_records(path: Path, model: Callable[[Any], type[Model]]) -> Iterator[tu
             value = clean_data(json.loads(line), clean=printable)
             yield place, model(value).model_validate(value)
         except ValidationError as error:
-            # A misspelt key is both an extra field and a missing one: the latter says more.
-            first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+            first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the line"
             raise UserError(f"{place}: {where}: {describe_invalid(first)}") from None
         except (ValueError, RecursionError) as error:

@@ -127,7 +127,8 @@ class ApiSpec:
         """
         most, names = len(self.parameters), [p.name for p in self.parameters]
         if len(positional) > most:
-            raise BadArguments(f"{self.name} takes at most {most} arguments, {len(positional)} were given")
+            plural = "" if most == 1 else "s"
+            raise BadArguments(f"{self.name} takes at most {most} argument{plural}, not {len(positional)}")
         bound = dict(zip(names, positional, strict=False))
         if twice := sorted(bound.keys() & named.keys()):
             raise BadArguments(f"{self.name}: argument '{twice[0]}' was given twice")

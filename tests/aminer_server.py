@@ -10,7 +10,7 @@ from aiohttp import web
 
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.aminer.live import WORD_TYPES
-from r_eval.environments.aminer.shapes import PersonInfo, PublicationResult
+from r_eval.environments.aminer.shapes import PublicationResult
 from r_eval.environments.aminer.store import ScholarStore
 
 Answer = Callable[[ScholarStore, Mapping[str, Any]], Any]
@@ -82,18 +82,9 @@ def _interests(source: ScholarStore, query: Mapping[str, Any]) -> Any:
 
 def _profile(source: ScholarStore, query: Mapping[str, Any]) -> Any:
     found = source.profile(query["id"])
-    return _one(None if found is None else _written(found), "data")
-
-
-def _written(info: PersonInfo) -> dict[str, Any]:
-    """A profile, in which degrees and posts are a line each."""
-    degrees = [f"{one.degree}, {one.organization}, {one.year}" for one in info.education_experience]
-    posts = [
-        f"{one.position}, {one.organization}, {one.from_year}-{'' if one.to_year is None else one.to_year}"
-        for one in info.work_experience
-    ]
-    same = {name: getattr(info, name) for name in ("name", "gender", "position", "bio", "email")}
-    return {**same, "aff": info.organization, "edu": "\n".join(degrees), "work": "\n".join(posts)}
+    fields = ("name", "gender", "position", "bio", "email")
+    same = {name: getattr(found, name) for name in fields} if found else {}
+    return _one({**same, "aff": found.organization} if found else None, "data")
 
 
 def _person_publications(source: ScholarStore, query: Mapping[str, Any]) -> Any:

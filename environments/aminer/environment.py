@@ -41,8 +41,6 @@ class AMiner(Environment):
         source: Literal["snapshot", "live"] = "snapshot",
         base_url: str | None = None,
         api_key_env: str | None = None,
-        timeout: float = 30.0,
-        retries: int = 4,
         cache: str | None = None,
         requests_per_second: float = 5.0,
     ) -> None:
@@ -53,15 +51,13 @@ class AMiner(Environment):
             source: `snapshot` (a file) or `live`; the other settings are for `live` only.
             base_url: The server; default AMiner's own.
             api_key_env: The environment variable that holds the server's key, where it wants one.
-            timeout: Seconds that the server may stay silent.
-            retries: How often a request is repeated.
             cache: The file that keeps what the server answered; absent: one in the user's cache folder.
             requests_per_second: How often the server is asked at most, by all sessions together.
 
         Raises:
             UserError: The settings do not fit each other, or the file is not one of scholars.
         """
-        settings = {"cache": cache, "requests_per_second": requests_per_second, "timeout": timeout, "retries": retries}
+        settings = {"cache": cache, "requests_per_second": requests_per_second}
         self._source = _open(source, scholars, base_url, api_key_env, settings)
         self._has_profiles = source == "snapshot" and scholars is None
 

@@ -35,8 +35,6 @@ _KEYS = {"person_id": "id", "pub_id": "id", "num_pubs": "npubs", "num_citation":
 """AMiner's names for fields of the shapes, where they differ."""
 _REQUIRED = ("person_id", "pub_id", "name", "title")
 _MOST_INTERESTS = 10
-_DEGREE = re.compile(r"([^,]*), (.*), (\d{1,4})")
-_POST = re.compile(r"([^,]*), (.*), (\d{1,4})-(\d{1,4})?")
 
 
 class LiveScholars:
@@ -108,11 +106,11 @@ class LiveScholars:
         raise KeyError(f"{kind} (a live AMiner cannot be listed; templates need a file of scholars)")
 
     def _search(self, api: str, read: Callable[[Item], Shape | None], request: Item) -> list[Shape]:
-        answer = self._api.post(api, {"sort": _SORT, "needDetails": True, **request})
+        answer = self._api.ask(api, body={"sort": _SORT, "needDetails": True, **request})
         return self._read(api, lambda data: (_items(read, data["hitList"]) or [])[: shapes.MOST_HITS], answer)
 
     def _get(self, api: str, read: Callable[[Any], Value], key: str, **more: Any) -> Value:
-        return self._read(api, read, self._api.get(api, id=key, **more))
+        return self._read(api, read, self._api.ask(api, id=key, **more))
 
     def _read(self, api: str, read: Callable[[Any], Value], answer: Item) -> Value:
         if not _is_answer(answer):
@@ -147,18 +145,8 @@ def _paper(item: Item) -> shapes.PersonPublication | None:
 def _profile(found: Any, person_id: str) -> shapes.PersonInfo | None:
     if not found:
         return None
-    degrees = [
-        shapes.Education(match[1], match[2], int(match[3]))
-        if (match := _DEGREE.fullmatch(line))
-        else shapes.Education("", line, 0)
-        for line in _lines(found.get("edu"))
-    ]
-    posts = [
-        shapes.Employment(match[1], match[2], int(match[3]), int(match[4]) if match[4] else None)
-        if (match := _POST.fullmatch(line))
-        else shapes.Employment("", line, 0, 0)
-        for line in _lines(found.get("work"))
-    ]
+    degrees = [shapes.Education("", line, 0) for line in _lines(found.get("edu"))]
+    posts = [shapes.Employment("", line, 0, 0) for line in _lines(found.get("work"))]
     return _shape(shapes.PersonInfo, found, person_id=person_id, education_experience=degrees, work_experience=posts)
 
 

@@ -2,7 +2,7 @@
 
 A scholar has a `name` and whatever else is known. A publication is in the list of each of its authors; those with
 one `id`, or with one title and year, are one, and its authors are the scholars who list it, in the order of the file.
-Or it has a line of its own, with the ids of its `authors` in their order.
+Or it has a line of its own, with the ids of its `authors` in their order. Keys of other names are ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from r_eval.environments.json_lines import FileStore, read_records
 from r_eval.errors import UserError
@@ -31,7 +31,6 @@ class Publication(BaseModel):
         authors: The ids of scholars of the same file; who lists the publication is one without being named.
     """
 
-    model_config = ConfigDict(extra="forbid")
     title: str = Field(min_length=1)
     id: str = ""
     abstract: str = ""
@@ -51,7 +50,6 @@ class Scholar(BaseModel):
         publications: Once the file is read, those of lines of their own among them.
     """
 
-    model_config = ConfigDict(extra="forbid")
     name: str = Field(min_length=1)
     id: str = ""
     organization: str = ""

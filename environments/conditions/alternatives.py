@@ -61,13 +61,12 @@ class Alternatives:
     Args:
         environment: Its triples are read; where there are none, its records of `kinds`.
         kinds: The kinds of records.
-        pool: Further values, all taken as of one kind.
     """
 
-    def __init__(self, environment: Environment, kinds: Sequence[str] = KINDS, pool: Sequence[str] = ()) -> None:
+    def __init__(self, environment: Environment, kinds: Sequence[str] = KINDS) -> None:
         self._kinds: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        for kind, text in (*_values(environment, kinds), *(("pool", text) for text in pool)):
+        for kind, text in _values(environment, kinds):
             value = normal(text)
             self._kinds[value].add(kind)
             self._members[kind][value] = None

@@ -73,7 +73,6 @@ class Counterfactual(Condition):
     Attributes:
         seed: Of the choice of new values.
         kinds: Kinds of records from which names are drawn, where the environment has no triples.
-        pool: Names that may replace each other, for an environment that has neither.
         dropped: Questions that could not be asked, by reason.
     """
 
@@ -82,7 +81,6 @@ class Counterfactual(Condition):
 
     seed: int = 0
     kinds: Names = KINDS
-    pool: Names = ()
     dropped: Counter[str] = dataclasses.field(default_factory=Counter, init=False, repr=False)
     _known: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
@@ -119,7 +117,7 @@ class Counterfactual(Condition):
         ):
             return "the answer appears in the question or may be a count, and there is no program"
         if environment.version not in self._known:
-            self._known[environment.version] = Alternatives(environment, self.kinds, self.pool)
+            self._known[environment.version] = Alternatives(environment, self.kinds)
         aim = aim_of(question, golds, before.seen)
         draw = random.Random(Seeds(self.seed, question.id, 0).of(self.name))
         drawing = Drawing(question, aim, golds, before.seen, self._known[environment.version], draw)

@@ -14,8 +14,7 @@ import random
 import re
 import statistics
 from collections.abc import Collection, Sequence
-from dataclasses import field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
@@ -33,8 +32,6 @@ from .replacing import tokens
 
 LENGTHS = ("top_k", "k", "limit", "max_results")
 """Parameters by which a search is known: they say how many results are wanted."""
-POOL = 500
-"""The most documents of an environment that unrelated passages are drawn from."""
 SPARE = 20
 """How many more siblings are looked at than are wanted, since some may contain the answer."""
 LONGEST = 100_000
@@ -88,64 +85,43 @@ def _digest(words: Sequence[str]) -> str:
 class Noisy(Condition):
     """Passages that do not belong there are mixed into what a search finds; fewer where no more can be had.
 
-    A passage that contains a gold answer or comes from a relevant document is no noise. Documents that come with a
-    question are never noise for it: the noise is drawn from the embedded documents of their language then, and all
-    passages are numbered anew, at random, so that no id gives the noise away.
+    They are what the search ranks next. One that contains a gold answer or comes from a relevant document is no noise.
+    Documents that come with a question are never noise for it: the noise is searched for among the embedded documents
+    of their language then, and all passages are numbered anew, at random, so that no id gives the noise away.
 
     Attributes:
         distractors: How many are mixed into each result, at random places.
-        noise: "unrelated", documents drawn at random; "sibling", what the search ranks next.
     """
 
     name = "noisy"
     notes = (SCREEN,)
 
     distractors: PositiveInt = 3
-    noise: Literal["unrelated", "sibling"] = "sibling"
-    _documents: dict[str, list[Passage]] = field(default_factory=dict, init=False, repr=False)
 
     def question(self, question: Question, environment: Environment) -> Question | None:
         """The question with a note of what is no noise for it.
 
         Raises:
-            UserError: The environment has no search, or no documents to draw from.
+            UserError: The environment has no search.
         """
         if not any(map(length_parameter, environment.specs().values())):
             kind = type(environment).__name__
             raise UserError(
                 f"the condition noisy needs a search, an API that takes {' or '.join(LENGTHS)}; {kind} has none"
             )
-        if self.noise == "unrelated" and not has_own_documents(environment):
-            self.documents(environment)
         return question.model_copy(update={"meta": {**question.meta, SCREEN: dataclasses.asdict(Screen.of(question))}})
 
     def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
         """The environment with noise in what its searches find."""
-        return NoisyEnvironment(environment, self, Screen(**about.notes.get(SCREEN, {})), seeds)
-
-    def documents(self, environment: Environment) -> list[Passage]:
-        """Some of the documents of the bare environment.
-
-        Raises:
-            UserError: It has none.
-        """
-        own = bare(environment)
-        if own.version not in self._documents:
-            try:
-                documents = own.records("document")
-            except KeyError:
-                why = "has no records of documents for unrelated noise; try noise: sibling"
-                raise UserError(f"the condition noisy: {type(own).__name__} {why}") from None
-            self._documents[own.version] = random.Random(0).sample(documents, min(POOL, len(documents)))
-        return self._documents[own.version]
+        return NoisyEnvironment(environment, self.distractors, Screen(**about.notes.get(SCREEN, {})), seeds)
 
 
 class NoisyEnvironment(Wrapped):
-    """An environment whose searches find what does not belong there, as a `Noisy` says."""
+    """An environment whose searches find what does not belong there."""
 
-    def __init__(self, inner: Environment, noisy: Noisy, screen: Screen, seeds: Seeds) -> None:
+    def __init__(self, inner: Environment, distractors: int, screen: Screen, seeds: Seeds) -> None:
         super().__init__(inner)
-        self._noisy, self._screen, self._seeds = noisy, screen, seeds
+        self._distractors, self._screen, self._seeds = distractors, screen, seeds
         self._calls = 0
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
@@ -156,7 +132,7 @@ class NoisyEnvironment(Wrapped):
         spec, results = self.specs()[api], seen.value
         if not length_parameter(spec) or not are_passages(results):
             return seen
-        others = [one for one in await self._others(spec, arguments, results, draw) if one not in results]
+        others = [one for one in await self._others(spec, arguments, results) if one not in results]
         return await threads.run(self._mixed, api, seen, others, draw)  # passages may be long
 
     def _mixed(
@@ -165,7 +141,7 @@ class NoisyEnvironment(Wrapped):
         """An observation with those of the other passages in it that are noise, at random places."""
         results = seen.value
         is_noise = (one for one in others if not self._screen.excludes(str(one.get("id", "")), one["text"]))
-        noise = list(itertools.islice(is_noise, self._noisy.distractors))
+        noise = list(itertools.islice(is_noise, self._distractors))
         mixed = [(passage, str(passage.get("id", ""))) for passage in results]
         places = draw.sample(range(len(results) + len(noise)), len(noise))
         for place, passage in zip(sorted(places), noise, strict=True):
@@ -178,27 +154,17 @@ class NoisyEnvironment(Wrapped):
         whole = seen.text.replace(own, text, 1) if own and seen.text and own in seen.text else text
         return Observation(passages, whole, ids)
 
-    async def _others(
-        self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage], draw: random.Random
-    ) -> list[Passage]:
-        """Passages that were not found: what the same search ranks next, or documents drawn at random."""
-        wanted, own = self._noisy.distractors + SPARE, has_own_documents(self.inner)
-        is_chinese = language_of("\n".join(passage["text"][:LONGEST] for passage in results)) == "zh"
-        library = embedded_documents("crud-zh" if is_chinese else "crud-en") if own else []
-        if self._noisy.noise == "unrelated":
-            known = {str(passage.get("id", "")).rpartition("#")[0] for passage in results}
-            documents = [one for one in library or self._noisy.documents(self.inner) if str(one.get("id")) not in known]
-            drawn = draw.sample(documents, min(len(documents), wanted))
-            others = [{**one, "id": f"{one.get('id', '')}#1"} for one in drawn]
-            return [rewritten(self.inner, excerpt(one, results)) for one in others]
-        more = {**arguments, length_parameter(spec): len(results) + wanted}
+    async def _others(self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage]) -> list[Passage]:
+        """Passages that were not found: what the same search ranks next, or finds among embedded documents."""
+        more = {**arguments, length_parameter(spec): len(results) + self._distractors + SPARE}
         try:
-            if own:
-                filled = bare(self.inner).for_documents([Document(title="", text=one["text"]) for one in library])
-                ranked = (await observe(filled, spec.name, more)).value
-                return [rewritten(self.inner, excerpt(one, results)) for one in ranked]
-            ranked = await undisturbed(self.inner, spec.name, more)
-            return ranked if are_passages(ranked) else []
+            if not has_own_documents(self.inner):
+                ranked = await undisturbed(self.inner, spec.name, more)
+                return ranked if are_passages(ranked) else []
+            is_chinese = language_of("\n".join(passage["text"][:LONGEST] for passage in results)) == "zh"
+            library = bare(self.inner).for_documents(embedded_documents("crud-zh" if is_chinese else "crud-en"))
+            ranked = (await observe(library, spec.name, more)).value
+            return [rewritten(self.inner, excerpt(one, results)) for one in ranked]
         except ToolError:
             return []
 
@@ -224,12 +190,11 @@ def has_own_documents(environment: Environment) -> bool:
 
 
 @functools.cache
-def embedded_documents(name: str) -> list[Passage]:
-    """Some of an embedded set of documents."""
+def embedded_documents(name: str) -> list[Document]:
+    """An embedded set of documents."""
     from r_eval.environments.corpus.sources import read_documents
 
-    documents = [{"id": document.id, "text": document.text} for document in read_documents(name)]
-    return random.Random(0).sample(documents, min(POOL, len(documents)))
+    return [Document(title="", text=document.text) for document in read_documents(name)]
 
 
 def excerpt(document: Passage, results: Sequence[Passage]) -> Passage:

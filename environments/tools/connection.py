@@ -1,4 +1,4 @@
-"""A connection to an MCP server: opened by the first call, by a task of its own on the background loop.
+"""A connection to an MCP server: opened by the first call, by a task of its own on a loop that all connections share.
 
 The SDK wants a connection closed by the task that opened it, so that task waits for the whole life of the connection.
 One that breaks, or whose server does not answer in time, is dropped; the next call opens another. All that are open at
@@ -8,16 +8,20 @@ the end of the process are closed.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
+import functools
 import logging
 import os
 import tempfile
+import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.schema import clip
-from r_eval.environments.tools import background
 from r_eval.environments.tools.base import LONGEST_ERROR, NO_REASON
 from r_eval.environments.tools.declared import printable
 
@@ -28,6 +32,16 @@ Answer = TypeVar("Answer")
 Streams = Callable[[TextIO], AbstractAsyncContextManager[Any]]
 LAST_BYTES = 2000
 """How much of the end of a process's standard error is read."""
+CLOSING_SECONDS = 10.0
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop of all connections, in a thread that ends with the process; an environment is used from many loops."""
+    started = asyncio.new_event_loop()
+    threading.Thread(target=started.run_forever, name="r-eval-mcp", daemon=True).start()
+    atexit.register(_close_all, started)
+    return started
 
 
 class Connection:
@@ -44,18 +58,18 @@ class Connection:
         self._ready: asyncio.Future[Client]
         self._stderr = ""
 
-    async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Future[Answer]:
         """What the server answers.
 
         Raises:
             ToolError: The server reports an error.
             EnvironmentFailure: It cannot be reached, has gone, or is too slow.
         """
-        return await background.run_on_loop(self._ask(question))
+        return asyncio.run_coroutine_threadsafe(self._ask(question), _loop())
 
     def close(self) -> None:
         """Close it, without waiting until that is done; a later call opens it again."""
-        background.loop().call_soon_threadsafe(self._end)
+        _loop().call_soon_threadsafe(self._end)
 
     def _end(self) -> asyncio.Task[None] | None:
         """Have it closed; returns the task that does it."""
@@ -116,11 +130,11 @@ class Connection:
                 self._stderr = stderr.read()
 
     async def _stderr_tail(self) -> str:
-        """The last line that the server wrote to its standard error, if there is one, once the connection is closed."""
+        """The last line with an error in it, or else the last, that the server wrote to its standard error; closes."""
         if task := self._end():
             await asyncio.wait([task], timeout=5)
-        lines = printable(self._stderr).split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        lines = [line.strip() for line in printable(self._stderr).split("\n") if line.strip()]
+        last = next((line for line in reversed(lines) if "error" in line.casefold()), lines[-1] if lines else "")
         return f"; it said: {clip(last, 200)}" if last else ""
 
 
@@ -134,11 +148,12 @@ def _reason(error: BaseException) -> str:
 _open: dict[asyncio.Task[None], asyncio.Event] = {}
 
 
-async def _close_all() -> None:
-    for over in _open.values():
-        over.set()
-    if _open:
-        await asyncio.wait(list(_open))
+def _close_all(loop: asyncio.AbstractEventLoop) -> None:
+    async def close() -> None:
+        for over in _open.values():
+            over.set()
+        if _open:
+            await asyncio.wait(list(_open))
 
-
-background.closed_at_exit(_close_all)
+    with contextlib.suppress(Exception):
+        asyncio.run_coroutine_threadsafe(close(), loop).result(CLOSING_SECONDS)

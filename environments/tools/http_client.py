@@ -2,109 +2,77 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import json
-import random
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
+import requests
+
 from r_eval.environments.base import EnvironmentFailure, NotFound, ToolError
+from r_eval.environments.json_api import AnswerTooLarge, BoundedAdapter, PatientRetry, own_session, reason_of
 from r_eval.environments.schema import clip
-from r_eval.environments.tools import background
 from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, TOO_LARGE
 from r_eval.environments.tools.declared import printable
 from r_eval.environments.tools.openapi_document import is_json
 from r_eval.environments.tools.operations import HttpRequest
 
-if TYPE_CHECKING:
-    import aiohttp
-
-LONGEST_WAIT = 30.0
-FIRST_WAIT = 0.25
-CONNECTIONS = 32
 SHORTEST_KEY = 8
-REFUSED_BUSY = frozenset({429, 503})
-"""Statuses that say that nothing was done, so that a request which is not idempotent can be made again."""
-NOT_IDEMPOTENT = frozenset({"post", "patch"})
 
 
-class _RetryableError(Exception):
-    """An attempt failed in a way that may pass.
-
-    Args:
-        wait: Seconds that the server asks to wait.
-        is_undone: Whether the server certainly did nothing.
+class _Retry(PatientRetry):
+    """Repeats a request where the server is down, busy or failing, and what changes something only if nothing was
+    done.
     """
 
-    def __init__(self, message: str, is_undone: bool = False, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.is_undone, self.wait = is_undone, wait
+    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
+        is_harmless = method.upper() in self.DEFAULT_ALLOWED_METHODS
+        return status_code in (429, 503) or (is_harmless and (status_code == 408 or status_code >= 500))
 
 
 class Client:
-    """Sends requests, on the background loop.
+    """Sends requests, from any thread; it keeps no cookies.
 
     Args:
         keys: Secrets that are removed from whatever a server says.
-        timeout: Seconds of one attempt.
+        timeout: Seconds for which the server may be silent.
         retries: Attempts after the first one, where the server is down, busy or failing.
     """
 
     def __init__(self, keys: Iterable[str], timeout: float, retries: int) -> None:
         parts = [part for key in keys for part in (key, key.rpartition(" ")[2])]
         self._secrets = [part for part in parts if len(part) >= SHORTEST_KEY]
-        self._timeout, self._retries = timeout, retries
+        self._timeout = timeout
+        retry = _Retry(retries, backoff_factor=0.25, backoff_jitter=0.25, raise_on_status=False)
+        adapter = BoundedAdapter(max_retries=retry, pool_maxsize=32, pool_block=True)
+        adapter.most_bytes, adapter.seconds = LARGEST, 4 * timeout
+        self._session = own_session(requests.Session(), adapter)
 
-    async def value(self, request: HttpRequest, cookies: dict[str, str]) -> Any:
+    def value(self, request: HttpRequest) -> Any:
         """What the server answers: JSON as data, anything else as text.
-
-        Args:
-            cookies: Sent along, and replaced by what the server sets.
 
         Raises:
             ToolError: The server refuses the call; the message is its own.
             EnvironmentFailure: The server is down or failing after all attempts, refuses the key, or redirects.
         """
-        attempt = 1
-        while True:
-            try:
-                return await self._attempt(request, cookies)
-            except _RetryableError as error:
-                may_be_done = request.method in NOT_IDEMPOTENT and not error.is_undone
-                if attempt > self._retries or may_be_done:
-                    raise EnvironmentFailure(f"{error} (attempts: {attempt})") from None
-                grown = FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.75, 1.25)
-                await asyncio.sleep(min(grown if error.wait is None else error.wait, LONGEST_WAIT))
-                attempt += 1
-
-    async def _attempt(self, request: HttpRequest, cookies: dict[str, str]) -> Any:
-        import aiohttp
-        from yarl import URL
-
-        sending = _session().request(
-            request.method,
-            URL(request.url, encoded=True),
-            headers=request.headers,
-            cookies=cookies,
-            data=request.data,
-            allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=self._timeout),
-        )
         try:
-            async with sending as answer:
-                cookies.update({name: morsel.value for name, morsel in answer.cookies.items()})
-                kind = answer.content_type if "Content-Type" in answer.headers else "text/plain"
-                text = self._without_keys(await _text(answer))
-                _check_status(answer, text)
-                return _value_of(kind, text)
-        except TimeoutError:
-            raise _RetryableError(f"the server gave no answer within {self._timeout:g} s") from None
-        except aiohttp.ClientError as error:
-            reason = self._without_keys(clip(printable(str(error)), 200))
-            is_unsent = isinstance(error, aiohttp.ClientConnectorError)
-            raise _RetryableError(f"the server cannot be reached: {reason}", is_unsent) from None
+            answer = self._session.request(
+                request.method,
+                request.url,
+                headers=dict(request.headers),
+                data=request.data,
+                allow_redirects=False,
+                timeout=self._timeout,
+            )
+        except AnswerTooLarge:
+            raise ToolError(TOO_LARGE) from None
+        except requests.RequestException as error:
+            why = self._without_keys(reason_of(error, self._timeout))
+            raise EnvironmentFailure(f"the server {why}") from None
+        kind = answer.headers.get("Content-Type", "text/plain").partition(";")[0].strip().lower()
+        text = self._without_keys(_text(answer))
+        _check_status(answer, text)
+        return _value_of(kind, text)
 
     def _without_keys(self, text: str) -> str:
         """What a server says, without the keys that it was sent and may repeat."""
@@ -113,48 +81,31 @@ class Client:
         return text
 
 
-@functools.cache
-def _session() -> aiohttp.ClientSession:
-    """The session of all clients, which keeps no cookies."""
-    import aiohttp
-
-    connector = aiohttp.TCPConnector(limit=0, limit_per_host=CONNECTIONS)
-    session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-    background.closed_at_exit(session.close)
-    return session
-
-
-async def _text(answer: aiohttp.ClientResponse) -> str:
-    body = bytearray()
-    async for part in answer.content.iter_chunked(65536):
-        body += part
-        if len(body) > LARGEST:
-            raise ToolError(TOO_LARGE)
+def _text(answer: requests.Response) -> str:
+    is_declared = "charset=" in answer.headers.get("Content-Type", "").lower()
     try:
-        return body.decode(answer.get_encoding(), "replace").removeprefix("\ufeff")
-    except (LookupError, RuntimeError):
-        return body.decode("utf-8-sig", "replace")
+        return answer.content.decode((is_declared and answer.encoding) or "utf-8", "replace").removeprefix("\ufeff")
+    except LookupError:
+        return answer.content.decode("utf-8-sig", "replace")
 
 
-def _check_status(answer: aiohttp.ClientResponse, text: str) -> None:
+def _check_status(answer: requests.Response, text: str) -> None:
     """Raises what an answer's status means, if it is no success.
 
     Raises:
         ToolError, EnvironmentFailure: As `Client.value` says.
-        _RetryableError: It should be requested again.
     """
-    status, headers = answer.status, answer.headers
+    status = answer.status_code
     if status < 300:
         return
     if status < 400:
-        target = clip(printable(urljoin(str(answer.url), headers.get("Location", ""))).rpartition("@")[2])
+        target = clip(printable(urljoin(answer.url, answer.headers.get("Location", ""))).rpartition("@")[2])
         raise EnvironmentFailure(f"the server redirects to {target}: give base_url: where the API is")
     message = printable(_message(text))
     answers = f"the server answers {status}{f': {clip(message, 200)}' if message else ''}"
     if status in (408, 429) or status >= 500:
-        after = headers.get("Retry-After", "")
-        seconds = float(after) if after.isdecimal() and len(after) < 9 else None
-        raise _RetryableError(answers, status in REFUSED_BUSY, seconds)
+        attempts = len(answer.raw.retries.history) + 1 if answer.raw.retries else 1
+        raise EnvironmentFailure(f"{answers} (attempts: {attempts})")
     if status in (401, 402):  # it is not the call that is refused
         raise EnvironmentFailure(f"{answers}; check headers_env: and query_env:")
     raise (NotFound if status in (404, 410) else ToolError)(message or f"HTTP {status}")

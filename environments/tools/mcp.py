@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib.util
 import json
@@ -11,7 +12,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
 from r_eval.environments.base import ToolError
-from r_eval.environments.tools import background
 from r_eval.environments.tools.base import (
     LARGEST,
     MOST_TOOLS,
@@ -71,7 +71,7 @@ class MCP(ToolEnvironment):
         self._connect = functools.partial(Connection, streams, timeout)
         self._connection = self._connect()
         self._shared = shared
-        listed, instructions = background.wait_for(self._connection.ask(_introduction))
+        listed, instructions = self._connection.ask(_introduction).result()
         if not shared:
             self._connection.close()
         patterns = name_list(tools)
@@ -99,7 +99,7 @@ class MCP(ToolEnvironment):
         async def question(client: Client) -> Any:  # the value is read there, since it takes a while for a large one
             return value_of(await _request(client, "tools/call", parameters))
 
-        return await self._connection.ask(question)
+        return await asyncio.wrap_future(self._connection.ask(question))
 
 
 def _streams(server: str, variables: Mapping[str, str], headers: Mapping[str, str], seconds: float) -> Streams:

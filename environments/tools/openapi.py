@@ -5,11 +5,10 @@ from __future__ import annotations
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
-from r_eval.environments.base import EnvironmentFailure
-from r_eval.environments.tools import background
+from r_eval.environments.base import EnvironmentFailure, threads
 from r_eval.environments.tools.base import LARGEST, RemoteTool, ToolEnvironment, from_variables, name_list
 from r_eval.environments.tools.http_client import Client
 from r_eval.environments.tools.openapi_document import address_of, mapping, parse
@@ -18,10 +17,7 @@ from r_eval.fingerprints import short_hash
 
 
 class OpenAPI(ToolEnvironment):
-    """An HTTP API.
-
-    Cookies that the server sets are kept for an episode, so that one which keeps sessions has one for every episode.
-    """
+    """An HTTP API."""
 
     def __init__(
         self,
@@ -43,7 +39,7 @@ class OpenAPI(ToolEnvironment):
             base_url: Where the API is, if not where the document says.
             headers_env: Headers of every request, each with the name of the environment variable that holds its value.
             query_env: The same for query parameters.
-            timeout: Seconds of one attempt.
+            timeout: Seconds for which the server may be silent.
             retries: Attempts after the first, where the server is down, busy (429) or failing (5xx).
             description: What a model reads about the domain, in place of the document's description.
 
@@ -68,20 +64,14 @@ class OpenAPI(ToolEnvironment):
             is_own = urlsplit(base)[:2] == urlsplit(own)[:2]  # keys go to the API's own server only
             self._requests[name] = operation, base, keys if is_own else {}
         self._client = Client(keys.values(), timeout, retries)
-        self._cookies: dict[str, str] = {}
         info = mapping(parsed.get("info"))
         self._description = description or str(info.get("description") or info.get("title") or "").strip()
         self._version = short_hash([text, own, list(self._requests)])
 
-    def open(self) -> Self:
-        opened = super().open()
-        opened._cookies = {}
-        return opened
-
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
         operation, base, keys = self._requests[api]
         request = operation.request(base, keys, self._specs[api].wired(arguments))
-        return await background.run_on_loop(self._client.value(request, self._cookies))
+        return await threads.run(self._client.value, request)
 
 
 def _fetched(url: str, timeout: float) -> str:

@@ -125,8 +125,8 @@ def readable(line: bytes) -> SessionMessage | None:
             data = clean_data(data)
     except (ValueError, RecursionError):
         found = REQUEST_ID.search(text[:200])
-        error = {"code": INTERNAL_ERROR, "message": TOO_LARGE} if len(line) > LARGEST else UNREADABLE
-        data = {"id": json.loads(found.group(1)), "error": error} if found else None
+        why = {"code": INTERNAL_ERROR, "message": TOO_LARGE} if len(line) > LARGEST else UNREADABLE
+        data = {"id": json.loads(found.group(1)), "error": why} if found else None
     if isinstance(data, list) and len(data) == 1:  # a batch
         data = data[0]
     if not isinstance(data, dict):

@@ -119,8 +119,8 @@ class LiveWiki:
         found: dict[str, Any] = self._ask(action="query", **parameters).get("query", {})
         return found
 
-    def _ask(self, **parameters: str | int) -> dict[str, Any]:
-        answer = self._api.get(**parameters, format="json", formatversion=2)
+    def _ask(self, **parameters: Any) -> dict[str, Any]:
+        answer = self._api.ask(**parameters, format="json", formatversion=2)
         if "error" in answer:
             error = answer["error"] if isinstance(answer["error"], dict) else {}
             raise self._api.failure("", f"refused: {error.get('code')}: {str(error.get('info'))[:200]}")

@@ -1,6 +1,7 @@
 """A file of wiki pages, one JSON object per line: the embedded one, and those of users. They are kept in memory.
 
-Every line has a `title`, and `text` or `choices`. Of equally similar titles the more popular comes first.
+Every line has a `title`, and `text` or `choices`; keys of other names are ignored. Of equally similar titles the more
+popular comes first.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from r_eval.environments.json_lines import FileStore, read_records
 from r_eval.errors import UserError
@@ -35,7 +36,6 @@ class Article(BaseModel):
         facts: What it says, by relation: a text, None, or a list of texts where there may be several.
     """
 
-    model_config = ConfigDict(extra="forbid")
     title: str = Field(min_length=1)
     name: str = ""
     text: str = ""

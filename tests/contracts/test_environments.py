@@ -134,7 +134,7 @@ class TestAMinerOverHTTP(EnvironmentContract):
     @pytest.fixture(scope="class")
     @classmethod
     def environment(cls, address: str) -> Environment:
-        return AMiner(source="live", base_url=address, retries=0)
+        return AMiner(source="live", base_url=address)
 
 
 # Those that are no classes

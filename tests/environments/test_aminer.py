@@ -1,12 +1,15 @@
-"""Search over the embedded scholars: names and titles are found however they are written."""
+"""AMiner over the embedded scholars and over one's own: what is found, and which files are refused."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval.environments.aminer import AMiner
+from r_eval.errors import UserError
 
 AMINER = AMiner()
 PEOPLE = AMINER.records("person")
@@ -51,4 +54,75 @@ def test_a_title_is_found_in_spite_of_errors_and_extra_words() -> None:
             assert paper["pub_id"] in [hit.pub_id for hit in AMINER.searchPublication(text)]
 
 
-# Scale
+ADA = {
+    "name": "Ada Okello",
+    "id": "a1",
+    "organization": "University of Nairobi",
+    "position": "Professor",
+    "interests": ["graph theory", "logic"],
+    "education": [["PhD", "University of Nairobi", 2009]],
+    "work": [["Professor", "University of Nairobi", 2015, None]],
+    "publications": [
+        {"title": "Colouring sparse graphs", "venue": "Graphs", "year": 2020, "num_citation": 12},
+        {"title": "Games on trees", "year": 2021, "num_citation": 1},
+    ],
+}
+WEI = {
+    "name": "王伟",
+    "h_index": 3,
+    "organization": "北京大学",
+    "publications": [{"title": "Colouring sparse graphs", "venue": "Graphs", "year": 2020, "num_citation": 12}],
+}
+
+
+def written(folder: Path, *lines: Any) -> str:
+    path = folder / "scholars.jsonl"
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), "utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def aminer(tmp_path: Path) -> AMiner:
+    return AMiner(scholars=written(tmp_path, ADA, WEI))
+
+
+@pytest.mark.parametrize("words", [{"name": "ada okello"}, {"organization": "Nairobi"}, {"interest": "logic"}])
+def test_a_scholar_is_found(aminer: AMiner, words: dict[str, str]) -> None:
+    assert [person.person_id for person in aminer.searchPerson(**words)] == ["a1"]
+
+
+def test_who_lists_a_publication_is_its_author(aminer: AMiner) -> None:
+    assert [one.name for one in aminer.getCoauthors("a1")] == ["王伟"]
+    found = aminer.searchPublication("Colouring sparse graphs")
+    assert len(found) == 1
+    assert [author.name for author in aminer.getPublication(found[0].pub_id).author_list] == ["Ada Okello", "王伟"]
+
+
+def test_a_publication_may_have_a_line_of_its_own_with_its_authors_in_order(tmp_path: Path) -> None:
+    chi = {"name": "Chi Eze", "id": "c1", "advisor": "a1"}
+    paper = {"title": "On trees", "id": "p1", "year": 2022, "num_citation": 3, "authors": ["c1", "a1"]}
+    aminer = AMiner(scholars=written(tmp_path, paper, ADA, chi))
+    assert [author.name for author in aminer.getPublication("p1").author_list] == ["Chi Eze", "Ada Okello"]
+    assert [(one.name, one.relation) for one in aminer.getCoauthors("c1")] == [("Ada Okello", "advisor")]
+    assert [(one.name, one.relation) for one in aminer.getCoauthors("a1")] == [("Chi Eze", "advisee")]
+    assert aminer.searchPerson(name="Ada")[0].num_citation == 16
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "holds no scholar"),
+        (["{"], r"scholars\.jsonl:1: not a JSON object"),
+        ([ADA, {"organization": "x"}], r"scholars\.jsonl:2: name"),
+        ([{"nmae": "Ada"}], r"scholars\.jsonl:1: name"),
+        ([ADA, ADA], r"scholars\.jsonl:2: Ada Okello is in line 1 already"),
+        ([{"name": "A", "id": "a b"}], r"scholars\.jsonl:1: id: 'a b' cannot be an id"),
+        ([ADA, {"title": "T", "authors": ["a1", "b2"]}], r"scholars\.jsonl:2: no scholar has the id 'b2'"),
+        ([ADA, {"name": "B", "advisor": "b2"}], r"scholars\.jsonl:2: no scholar has the id 'b2'"),
+        ([{"name": "A", "publications": [{"title": ""}]}], r"scholars\.jsonl:1: publications\.0\.title"),
+        ([{"name": "A", "work": [["Professor"]]}], r"scholars\.jsonl:1: work"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_line(lines: list[Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        AMiner(scholars=written(tmp_path, *lines))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import pickle
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from r_eval.environments import json_api
 from r_eval.environments.aminer import AMiner
-from r_eval.environments.aminer.shapes import Education, Employment
+from r_eval.environments.aminer.shapes import Education, Employment, PersonInfo
 from r_eval.environments.base import EnvironmentFailure, NotFound
 from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
@@ -74,7 +76,7 @@ def direct() -> AMiner:
 def live(direct: AMiner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AMiner]:
     cache = str(tmp_path_factory.mktemp("aminer") / "answers.sqlite")
     with serving(http_app(direct)) as address:
-        yield AMiner(source="live", base_url=address, retries=0, cache=cache, requests_per_second=10_000)
+        yield AMiner(source="live", base_url=address, cache=cache, requests_per_second=10_000)
 
 
 def observed(aminer: AMiner, api: str, *arguments: Any) -> tuple[str, Any]:
@@ -82,6 +84,8 @@ def observed(aminer: AMiner, api: str, *arguments: Any) -> tuple[str, Any]:
         value = getattr(aminer, api)(*arguments)
     except NotFound as nothing:
         return "not found", str(nothing)
+    if isinstance(value, PersonInfo):  # a server has free text on these
+        value = dataclasses.replace(value, education_experience=[], work_experience=[])
     return aminer.render(api, value), value
 
 
@@ -125,7 +129,7 @@ def test_free_text_about_education_and_work_is_kept_as_it_is() -> None:
     written = {"edu": "PhD in Paris<br>\nBSc, Acme University, York, 1999", "work": "Runs a lab", "aff": None}
     with asking({"data": [{"data": {"name": "Ada", **written}}]}) as (aminer, _):
         info = aminer.getPersonBasicInfo("x")
-    degrees = [Education("", "PhD in Paris", 0), Education("BSc", "Acme University, York", 1999)]
+    degrees = [Education("", "PhD in Paris", 0), Education("", "BSc, Acme University, York, 1999", 0)]
     assert info.education_experience == degrees
     assert info.work_experience == [Employment("", "Runs a lab", 0, 0)]
     assert (info.organization, info.email) == ("", "")
@@ -168,7 +172,7 @@ JSON = st.recursive(
 def test_any_json_is_a_result_nothing_found_or_a_failure(body: Any) -> None:
     aminer = AMiner(source="live", base_url="http://127.0.0.1:1")
     source: Any = aminer._source
-    source._api._ask = lambda method, path, **request: {"data": body}
+    source._api.ask = lambda path, **request: {"data": body}
     for api in AMiner.query_apis():
         try:
             aminer.render(api, getattr(aminer, api)("x"))
@@ -196,13 +200,16 @@ def test_the_pause_that_a_server_asks_for_is_kept_up_to_a_minute(monkeypatch: py
     assert [seconds for seconds in slept if seconds >= 1] == [7, 60]
 
 
-def test_a_server_that_is_down_or_silent_is_a_failure() -> None:
+def test_a_server_that_is_down_or_silent_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_api, "RETRIES", 0)
+    monkeypatch.setattr(json_api, "TIMEOUT", 0.1)
+
     async def wait() -> web.Response:
         await asyncio.sleep(0.5)
         return web.Response()
 
-    silent = pytest.raises(EnvironmentFailure, match="was silent for too long")
-    with asking(wait, timeout=0.1, retries=0) as (aminer, _), silent:
+    silent = pytest.raises(EnvironmentFailure, match=r"gave no answer within 0\.1 s")
+    with asking(wait) as (aminer, _), silent:
         aminer.searchPerson("Ada")
     with pytest.raises(EnvironmentFailure, match="cannot be reached"):
         aminer.searchPerson("Ada")
@@ -210,7 +217,7 @@ def test_a_server_that_is_down_or_silent_is_a_failure() -> None:
 
 @pytest.mark.parametrize("encoding", [None, "gzip"])
 def test_an_answer_without_end_is_a_failure(encoding: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("r_eval.environments.json_api.MOST_BYTES", 2**20)
+    monkeypatch.setattr(json_api.BoundedAdapter, "most_bytes", 2**20)
 
     def answer() -> web.Response:
         response = web.Response(body=b" " * 2**21)
@@ -244,7 +251,6 @@ def test_the_key_is_sent_and_neither_said_nor_kept(monkeypatch: pytest.MonkeyPat
         ({"source": "live", "base_url": "ftp://host"}, "is not the address of an API"),
         ({"source": "live", "base_url": "https://me:pass@host"}, "is not the address of an API"),
         ({"source": "live", "api_key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE .* is not set"),
-        ({"source": "live", "timeout": 0}, "timeout"),
         ({"source": "live", "requests_per_second": 0}, "requests_per_second"),
     ],
 )

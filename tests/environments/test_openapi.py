@@ -99,8 +99,6 @@ class Server:
             "body": await request.text(),
         }
         self.received.append(received)
-        if path.endswith("/slow"):
-            await asyncio.sleep(2)
         status, headers, text = self.reply(path, received)
         return web.Response(status=status, headers={"Content-Type": "application/json", **headers}, body=text.encode())
 
@@ -120,7 +118,7 @@ class Server:
             "escaped": (200, {}, '{"key": "0123456789\\/abcdef"}'),
             "broken": (200, {}, "{not json"),
             "html": (404, {"Content-Type": "text/html"}, "<html>gone</html>"),
-            "cookie": (200, {"Set-Cookie": "sid=one; Path=/"}, "null"),
+            "bom": (200, {"Set-Cookie": "sid=one; Path=/"}, "\ufeff[1]"),
         }
         return specials.get(what, (200, {}, json.dumps(received)))
 
@@ -262,6 +260,7 @@ def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
         ("image", "tool_error", "The answer is of the type image/png, which cannot be shown as text."),
         ("text", None, "plain ü"),
         ("nothing", None, "null"),
+        ("bom", None, "1 result.\n1"),
         ("html", "not_found", "HTTP 404"),
         ("elsewhere", "failure", "the server redirects to http://localhost:1/secret: give base_url:"),
         ("broken", "failure", "the server's answer is not the JSON that it says it is"),
@@ -278,21 +277,11 @@ def test_every_answer_is_an_observation_or_a_failure(
         assert (result.error, result.observation[: len(message)]) == (error, message)
 
 
-def test_cookies_are_an_episodes_own(library: OpenAPI, sandbox: Sandbox) -> None:
-    one, two = Session(library, sandbox), Session(library, sandbox)
-
-    def cookies(session: Session) -> str | None:
-        received = asyncio.run(session.call("special", {"what": "here"})).value
-        return received["headers"].get("Cookie")  # type: ignore[no-any-return]
-
-    asyncio.run(one.call("special", {"what": "cookie"}))
-    assert (cookies(one), cookies(two)) == ("sid=one", None)
-
-
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
-        ("swagger: '2.0'", {}, "is not an OpenAPI 3 document"),
+        ("swagger: '2.0'", {}, "is not an OpenAPI 3 document (it is Swagger 2.0: convert it)"),
+        ("[]", {}, "is not an OpenAPI 3 document (there is no openapi: 3.x in it)"),
         ("{", {}, "is neither JSON nor YAML"),
         ("a: [", {}, "is neither JSON nor YAML"),
         ("openapi: 3.1.0", {}, "the document has no operations"),

@@ -214,6 +214,58 @@ CASES = [
         ],
     ),
     Case(
+        "3.1",
+        "openapi: 3.1.0\ninfo: {title: T, version: '1'}\ncomponents:\n"
+        "  schemas: {Sort: {type: string, enum: [up, down]}}\n"
+        "  parameters: {page: {name: 'page[size]', in: query, schema: {type: [integer, 'null'], default: 10}}}\n"
+        "  pathItems: {P: {get: {operationId: p, parameters: [{$ref: '#/components/parameters/page'}]}}}\n"
+        "paths:\n  /p: {$ref: '#/components/pathItems/P'}\n"
+        + get(
+            "/t",
+            "{name: n, in: query, required: true, schema: {type: [integer, string]}}, "
+            "{name: k, in: query, schema: {const: fixed}}, "
+            "{name: s, in: query, schema: {$ref: '#/components/schemas/Sort', description: Which way.}}",
+        ),
+        [
+            "p(page_size: int | None = 10)",
+            "t(n: int | str, k: Literal['fixed'] | None = None, s: Literal['up', 'down'] | None = None)",
+        ],
+        [],
+        [
+            ("p", {"page[size]": "5"}, "GET /p?page%5Bsize%5D=5"),
+            ("p", {"page_size": None}, "GET /p"),
+            ("t", {"n": "x", "k": "fixed", "s": "up"}, "GET /t?n=x&k=fixed&s=up"),
+            ("t", {"n": 1, "s": "left"}, "t: argument 's' must be Literal['up', 'down'] | None, not 'left'"),
+        ],
+    ),
+    Case(
+        "bodies by reference, of forms and of bytes",
+        HEAD
+        + "components:\n  schemas:\n    Pet: {type: object, required: [kind], properties: {kind: {type: string}}}\n"
+        "    Cat: {allOf: [{$ref: '#/components/schemas/Pet'}, {type: object, properties: {lives: {type: integer}}}]}\n"
+        "    Dog: {allOf: [{$ref: '#/components/schemas/Pet'}, {type: object, properties: {bark: {type: boolean}}}]}\n"
+        "  requestBodies:\n    Pet: {required: true, content: {'application/json; charset=utf-8': {schema: {oneOf: "
+        "[{$ref: '#/components/schemas/Cat'}, {$ref: '#/components/schemas/Dog'}], discriminator: {propertyName: kind, "
+        "mapping: {cat: '#/components/schemas/Cat'}}}}}}\n"
+        "paths:\n  /pets: {post: {operationId: add, requestBody: {$ref: '#/components/requestBodies/Pet'}}}\n"
+        "  /form: {post: {operationId: form, requestBody: {required: true, content: "
+        "{application/x-www-form-urlencoded: {schema: {type: object}}}}}}\n"
+        "  /bytes: {put: {operationId: bytes, requestBody: {required: true, content: {image/png: {}}}}}\n",
+        ["add(body: Cat | Dog)"],
+        [
+            "left out: form (it needs a body of the type application/x-www-form-urlencoded; only JSON can be sent), "
+            "bytes (it needs a body of the type image/png; only JSON can be sent)"
+        ],
+        [
+            (
+                "add",
+                {"body": {"kind": "cat", "lives": "9"}},
+                'POST /pets application/json; charset=utf-8 {"kind": "cat", "lives": 9}',
+            ),
+            ("add", {"body": {"lives": 9}}, "add: argument 'body' must be Cat | Dog (Cat is {"),
+        ],
+    ),
+    Case(
         "cookies and headers",
         HEAD
         + "paths:\n"

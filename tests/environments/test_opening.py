@@ -36,20 +36,6 @@ class Recipes(Environment):
         return name
 
 
-class Anything(Environment):
-    """Takes whatever it is given."""
-
-    def __init__(self, **settings):
-        self.given = settings
-
-
-class Unchecked(Environment):
-    """Has a type that does not exist."""
-
-    def __init__(self, path: NoSuchType = None):
-        self.given = path
-
-
 class Fails(Environment):
     """Cannot be made."""
 

@@ -205,6 +205,19 @@ def test_sessions_of_one_environment_do_not_see_each_other(sandbox: Sandbox) -> 
     assert (store.place, store.visits) == ("the door", ["a", "b", "c"])
 
 
+@pytest.mark.parametrize(
+    ("positional", "named", "expected"),
+    [
+        (("a", "b"), {}, "walk takes at most 1 argument, not 2"),
+        (("a",), {"to": "b"}, "walk: argument 'to' was given twice"),
+    ],
+)
+def test_arguments_by_order_are_put_under_their_names(
+    opened: Opened, positional: tuple[str, ...], named: dict[str, str], expected: str
+) -> None:
+    assert opened.call("walk", *positional, **named).observation == expected
+
+
 def test_every_call_is_recorded_as_it_was_asked_for(opened: Opened) -> None:
     opened.call("walk", "a")
     opened.call("wlak", "a", to="b")

@@ -15,6 +15,7 @@ from r_eval.errors import UserError
 HEAD = """
 from __future__ import annotations
 
+import enum
 import sqlite3
 import typing
 from collections.abc import AsyncIterator, Callable
@@ -55,6 +56,8 @@ PARAMETERS = {
     "rows: list[Row]": "the parameter 'rows' is of a type that JSON cannot give: take text",
     "key: Callable[[str], int]": "the parameter 'key' is of a type that JSON cannot give: take text",
     "note: typing.TypedDict('Note', {'text': str})": "use `typing_extensions.TypedDict`",
+    "one: typing.Literal[b'x']": "an Enum or Literal of a parameter has values that JSON cannot give",
+    "row: enum.Enum('Rows', {'A': Row()})": "the parameter 'row' is of a type that JSON cannot give",
     "price: Decimal": "'Decimal' is not defined: import it at the top of the file, outside `if TYPE_CHECKING:`",
     "name: Strin": "the type 'Strin' is not defined",
     "missing: Any = object()": "the default of 'missing' is no JSON data (object): use None",
@@ -69,25 +72,37 @@ def test_a_parameter_that_no_model_can_give_is_refused(refusal: Refusal, paramet
     assert PARAMETERS[parameters] in message
 
 
-@pytest.mark.parametrize("returns", ["Row", "list[Row] | None", "dict[str, sqlite3.Cursor]", "Callable[[], int]"])
-def test_a_result_that_is_no_data_is_refused(refusal: Refusal, returns: str) -> None:
-    message = refusal(f"@query_api\ndef find() -> {returns}: ...\n")
-    assert "query API find: it returns what is no JSON data: return text, numbers, lists, dicts, dataclasses" in message
-
-
+NO_DATA = "query API find: it returns what is no JSON data: return text, numbers, lists, dicts, dataclasses"
+FUNCTIONS = {
+    "def find() -> Row: ...": NO_DATA,
+    "def find() -> list[Row] | None: ...": NO_DATA,
+    "def find() -> dict[str, sqlite3.Cursor]: ...": NO_DATA,
+    "def find() -> Callable[[], int]: ...": NO_DATA,
+    "async def find() -> AsyncIterator[str]:\n    yield ''": "it yields, and async generators cannot be returned",
+    **{
+        f"def {name}(word: str) -> str: ...": "LLM APIs take only the letters A to Z, digits and _"
+        for name in ("søk", "查找", "find_" + "x" * 60)
+    },
+}
 METHODS = {
-    "    @query_api\n    def find(name: str) -> str: ...\n": "write def find(self, ...), or @staticmethod above it",
-    "    @query_api\n    def find() -> str: ...\n": "its first parameter is not self",
-    "    @property\n    @query_api\n    def find(self) -> str: ...\n": "it is a property, but a query API is called",
-    "    @query_api\n    @property\n    def find(self) -> str: ...\n": "marks functions and methods, not a property",
+    "@query_api\n    def find(name: str) -> str: ...": "write def find(self, ...), or @staticmethod above it",
+    "@query_api\n    def find() -> str: ...": "its first parameter is not self",
+    "@property\n    @query_api\n    def find(self) -> str: ...": "it is a property, but a query API is called",
+    "@query_api\n    @property\n    def find(self) -> str: ...": "marks functions and methods, not a property",
 }
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_method_that_cannot_be_called_is_refused(refusal: Refusal, method: str) -> None:
-    message = refusal(f"class Domain(Environment):\n    '''Things.'''\n{method}")
-    assert METHODS[method] in message
-    assert "domain.py:" in message
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        *((f"@query_api\n{function}\n", message) for function, message in FUNCTIONS.items()),
+        *((f"class Domain(Environment):\n    {method}\n", message) for method, message in METHODS.items()),
+    ],
+)
+def test_what_returns_no_data_or_cannot_be_called_is_refused(refusal: Refusal, code: str, message: str) -> None:
+    found = refusal(code)
+    assert message in found
+    assert "domain.py:" in found
 
 
 def test_the_names_of_every_environment_are_reserved() -> None:
@@ -101,9 +116,3 @@ def test_a_name_that_is_taken_is_refused(refusal: Refusal, name: str, is_method:
     if is_method:
         code = f"class Domain(Environment):\n    @query_api\n    def {name}(self, word: str) -> str: ...\n"
     assert f"something called '{name}' already: choose another name" in refusal(code)
-
-
-@pytest.mark.parametrize("name", ["søk", "查找", "find_" + "x" * 60])
-def test_a_name_that_llm_apis_forbid_is_refused(refusal: Refusal, name: str) -> None:
-    message = refusal(f"@query_api\ndef {name}(word: str) -> str: ...\n")
-    assert "LLM APIs take only the letters A to Z, digits and _ in a name, at most 64" in message

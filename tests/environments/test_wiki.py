@@ -99,7 +99,7 @@ def test_what_no_paragraph_contains_gives_no_results(reading: Wiki, keyword: str
     assert refusal(reading.Lookup, keyword).startswith("No results")
 
 
-PAGE = {"title": "Kenya", "text": "Kenya is a country.\n\nIts capital is Nairobi."}
+PAGE = {"title": "Kenya", "url": "https://wiki.example/Kenya", "text": "Kenya is a country.\n\nIts capital is Nairobi."}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ PAGE = {"title": "Kenya", "text": "Kenya is a country.\n\nIts capital is Nairobi
         (["[]"], r"pages\.jsonl:1: "),
         ([PAGE, {"title": "A"}], r"pages\.jsonl:2: a page needs text"),
         ([PAGE, "", PAGE], r"pages\.jsonl:3: another page has the title 'Kenya'"),
-        ([{"titel": "A", "text": "b"}], r"pages\.jsonl:1: titel"),
+        ([{"titel": "A", "text": "b"}], r"pages\.jsonl:1: title"),
         ([{"title": " ", "text": "b"}], r"pages\.jsonl:1: the title ' ' has no letter"),
         ([{"title": "A", "text": ["b"]}], r"pages\.jsonl:1: text"),
     ],

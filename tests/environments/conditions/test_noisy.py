@@ -7,7 +7,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any
 
 import pytest
 
@@ -23,8 +23,6 @@ from r_eval.seeds import Seeds
 from tests.environments.conditions.shelves import Shelves, environment_under
 
 QUESTION = Question(id="q1", question="When was mill 3 built?", answers=["1803"], level="KS", meta={"text_ids": ["m3"]})
-Level = Literal["unrelated", "sibling"]
-LEVELS: tuple[Level, ...] = get_args(Level)
 Under = Callable[..., Step]
 
 
@@ -58,9 +56,8 @@ def under(corpus: Corpus, sandbox: Sandbox) -> Under:
     return made
 
 
-@pytest.mark.parametrize("noise", LEVELS)
-def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(under: Under, noise: Level) -> None:
-    step = under(Noisy(3, noise))
+def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(under: Under) -> None:
+    step = under(Noisy(3))
     assert sum(key.startswith("noise:") for key in step.found) == 3
     assert [key for key in step.found if not key.startswith("noise:")] == under().found
     seen = re.findall(r"^\[(.*?)\]", step.observation or "", re.MULTILINE)
@@ -68,9 +65,8 @@ def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(u
     assert len(set(seen)) == 7
 
 
-@pytest.mark.parametrize("noise", LEVELS)
-def test_noise_is_from_other_documents_and_never_from_the_relevant_one(under: Under, noise: Any) -> None:
-    step = under(Noisy(25, noise), top_k=1, query="mill built")
+def test_noise_is_from_other_documents_and_never_from_the_relevant_one(under: Under) -> None:
+    step = under(Noisy(25), top_k=1, query="mill built")
     documents = [key.removeprefix("noise:").rpartition("#")[0] for key in step.found]
     assert len(documents) > 15
     assert len(set(documents)) == len(documents)
@@ -107,9 +103,8 @@ TITLES = {"English": "The beams of {} are of grovane wood.", "Chinese": "{}的�
 
 
 @pytest.mark.parametrize("language", TITLES)
-@pytest.mark.parametrize("noise", LEVELS)
 def test_noise_among_documents_is_never_the_questions_own_and_cannot_be_told_by_its_id(
-    language: str, noise: Level, sandbox: Sandbox
+    language: str, sandbox: Sandbox
 ) -> None:
     own = [TITLES[language].format(f"House {n}") for n in range(41_001, 41_009)]
     context = [Document(title=f"Document {n}", text=text) for n, text in enumerate(own)]
@@ -117,7 +112,7 @@ def test_noise_among_documents_is_never_the_questions_own_and_cannot_be_told_by_
     steps: list[Step] = []
     numbers: dict[bool, list[int]] = {True: [], False: []}
     for run in range(30):
-        environment = environment_under(Noisy(2, noise), Documents(), Seeds(run, "q1", 0), question)
+        environment = environment_under(Noisy(2), Documents(), Seeds(run, "q1", 0), question)
         session = Session(environment, sandbox, steps.append)
         query = "beams of the House 41001" if language == "English" else "梁 House 41001 彗星 电车"
         found = [asyncio.run(session.call("retrieve", {"query": query, "top_k": 3})) for _ in range(2)]

