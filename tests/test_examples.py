@@ -113,7 +113,8 @@ def test_a_job_ends_in_a_page_and_its_oracle_is_right(tmp_path: Path, job: str, 
 
 def test_the_script_of_the_grid_is_its_file() -> None:
     script = runpy.run_path(str(EXAMPLES / "jobs" / "grid" / "script.py"))["grid"]()
-    assert script == Grid.load(EXAMPLES / "jobs" / "grid" / "grid.yaml").model_copy(update={"folder": script.folder})
+    file = Grid.load(EXAMPLES / "jobs" / "grid" / "grid.yaml")
+    assert script.model_dump(exclude={"folder"}) == file.model_dump(exclude={"folder"})
 
 
 # Agents

@@ -178,7 +178,7 @@ def test_records_that_are_wrong_are_an_error(environment: Write, name: str) -> N
     [
         ("    def __init__(self):\n        raise KeyError('x')\n", "cannot be opened: KeyError: 'x'"),
         ("    def __init__(self):\n        sys.exit(1)\n", "cannot be opened: SystemExit: 1"),
-        ("    sys.exit('not here')\n", "cannot be opened: SystemExit: not here"),
+        ("    sys.exit('not here')\n", "importing it fails: SystemExit: not here (bad.py:13, in Bad)"),
         (
             returning("yield DISHES[dish_id]").replace("def show", "async def look"),
             "query API look: it yields, and async generators cannot be returned as data: return a list",

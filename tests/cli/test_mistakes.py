@@ -18,7 +18,7 @@ templates:
     level: KS
     from: person
     question: Where is {{ person.name }}?
-    program: answer = getPersonBasicInfo(person_id=person["id"])["organization"]
+    program: answer = getPersonBasicInfo(person_id=person["person_id"])["organization"]
 """
 
 

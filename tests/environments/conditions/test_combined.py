@@ -34,7 +34,7 @@ SEEDS = Seeds(0, "q1", 0)
         (["counterfactual"], {"kinds": "town"}, "kinds: must be a valid tuple, not 'town'"),
         (["faulty", "faulty"], {}, "condition 'x': duplicate condition faulty"),
         (["clean", "faulty"], {}, "condition 'x': clean is the bare environment, and combines with nothing"),
-        (["json:JSONDecoder"], {}, "json:JSONDecoder is not a Condition"),
+        (["json:JSONDecoder"], {}, "json:JSONDecoder is not a subclass of "),
     ],
 )
 def test_what_makes_no_sense_is_refused(kinds: list[str], settings: dict[str, Any], message: str) -> None:
