@@ -1,7 +1,6 @@
 """The grid: workflows x LLMs x tasks x conditions, as a YAML file or as a Python object.
 
-A `Grid` is the request, checked for form. Its names are looked up when it is resolved
-(`r_eval.runner.plan`). Errors name the file, the line and the key.
+A `Grid` is the request, checked for form; `r_eval.runner.plan` looks its names up. Errors name file, line and key.
 """
 
 from __future__ import annotations
