@@ -113,7 +113,7 @@ class DaemonThreads:
             self._idle.put(jobs)
             try:
                 loop.call_soon_threadsafe(_settle, done, value, error)
-            except RuntimeError:  # the loop is closed: nobody waits any more
+            except RuntimeError:  # the loop is closed: no one is waiting
                 pass
             del function, loop, done, value, error
 
@@ -182,7 +182,7 @@ def _passable(error: BaseException) -> BaseException:
 
 
 def _forget(work: Any) -> None:
-    """Close a coroutine that has not begun, since nobody waits for it any more: else Python complains of it."""
+    """Close a coroutine that has not begun, since no one is waiting for it; otherwise Python warns."""
     if inspect.iscoroutine(work) and inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
         work.close()
 

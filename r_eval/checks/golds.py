@@ -1,5 +1,5 @@
 """What a gold answer and a question's text say about each other: golds that containment cannot judge, answers that
-stand in the question.
+the question itself contains.
 """
 
 from __future__ import annotations

@@ -63,16 +63,12 @@ def generate(
 
     Exit status 1 if a template generates none.
     """
-    written = {path.resolve() for path in (out, private or out)}
-    if file.resolve() in written:
-        raise UserError(f"{file} would be written over: name another file in --out")
+    written = _files_to_write(file, out, private)
     if is_world_file(file):
         if environment or refresh or private or paraphrase:
             raise UserError(f"{file} is a world with placeholders: only --count, --seed and --out are for it")
         _write_records(file, count, seed, out)
         return
-    if private is not None and len(written) == 1:
-        raise UserError(f"{out} would be both the public and the private file: name two")
     maker = _graph_maker(file, environment, paraphrase) if "graph" in yaml_keys(file) else _maker(file, environment)
     refresher = Refresher(refresh) if refresh else None
     if refresher is not None and (earlier := refresher.earlier.keys() & written):
@@ -84,8 +80,7 @@ def generate(
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         if not questions:
             source = f" from {', '.join(maker.templates)}" if maker.templates else " is left"
-            dropped = _counts(made.dropped)
-            raise UserError(f"no question{source}; dropped: {dropped}. r-eval check {file} says why")
+            raise UserError(f"no question{source}; dropped: {_counts(made.dropped)}. r-eval check {file} says why")
         summary = f"{_kinds(questions)}; dropped: {_counts(made.dropped)}"
         if paraphrase:
             questions, summary = asyncio.run(_reworded(questions, made, paraphrase, file.stem, summary))
@@ -95,6 +90,20 @@ def generate(
     write_set(questions, out, season, private, seed)
     print_lines([f"{out}: {summary}"])
     _name_what_is_missing(file, maker, made, len(questions), count)
+
+
+def _files_to_write(file: Path, out: Path, private: Path | None) -> set[Path]:
+    """The files that are written.
+
+    Raises:
+        UserError: One of them is the file that is read, or both are the same.
+    """
+    written = {path.resolve() for path in (out, private or out)}
+    if file.resolve() in written:
+        raise UserError(f"{file} would be written over: name another file in --out")
+    if private is not None and len(written) == 1:
+        raise UserError(f"{out} would be both the public and the private file: name two")
+    return written
 
 
 def _season(maker: _QuestionMaker, file: Path, folder: Path, seed: int, count: int) -> Season:

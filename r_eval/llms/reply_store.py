@@ -122,7 +122,7 @@ class ReplyStore:
                 if future is not None:
                     by_loop.setdefault(future.get_loop(), []).append((future, result))
             for loop, results in by_loop.items():
-                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                with contextlib.suppress(RuntimeError):  # the loop is closed: no one is waiting
                     loop.call_soon_threadsafe(_settle, results)
         self._disconnect()
 
