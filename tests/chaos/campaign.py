@@ -25,7 +25,7 @@ import yaml
 
 from r_eval import load_run
 from r_eval.records import Episode
-from tests.runner.desks import R_EVAL, contents
+from tests.runner.desks import contents, started
 
 TURNS = 3
 WORDS = '''
@@ -131,16 +131,8 @@ class Campaign:
 
     def start(self) -> subprocess.Popen[str]:
         """Begin the run's process, or go on with the run in a new one."""
-        command = [str(R_EVAL), "run", "grid.yaml", "--quiet", "--out", self._out, "--engine", self._engine]
-        self._running = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,
-        )
+        options = ("--quiet", "--out", self._out, "--engine", self._engine)
+        self._running = started(self.folder, *options, stdout=subprocess.DEVNULL)
         return self._running
 
     def finish(self) -> None:

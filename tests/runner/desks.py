@@ -98,6 +98,19 @@ class Desk:
         return most
 
 
+def started(folder: Path, *options: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    """`r-eval run grid.yaml` in a folder, in a process group of its own."""
+    return subprocess.Popen(
+        [str(R_EVAL), "run", "grid.yaml", *options],
+        cwd=folder,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+
+
 class CommandDesk(Desk):
     """A folder with a grid in it, and the `r-eval` command."""
 
@@ -114,16 +127,7 @@ class CommandDesk(Desk):
         (self.path / "grid.yaml").write_text(text, encoding="utf-8")
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        command = [str(R_EVAL), "run", "grid.yaml", *options]
-        return subprocess.Popen(
-            command,
-            cwd=self.path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,
-        )
+        return started(self.path, *options)
 
     def type(self, *options: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*options)
