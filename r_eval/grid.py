@@ -38,10 +38,9 @@ KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECAS
 
 def holds_key(text: str) -> bool:
     """Whether a setting looks as if it held a key: by its form, or as a part of an address."""
-    if KEY_LIKE.match(text):
-        return True
-    if "://" not in text:
-        return False
+    is_key = KEY_LIKE.match(text) is not None
+    if is_key or "://" not in text:
+        return is_key
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -327,6 +326,8 @@ class Grid(Section):
     @field_validator("stop_early", mode="before")
     @classmethod
     def _stop_early(cls, value: Any) -> Any:
+        if not isinstance(value, bool | dict | StopEarlyEntry | None):
+            raise ValueError(f"must be true, false or a mapping, not {value!r}")
         return ({} if value else None) if isinstance(value, bool) else value
 
     @classmethod
@@ -376,9 +377,7 @@ def _without_tilde(value: Any) -> Any:
 
 
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
-    """One sentence about the first thing that is wrong with a grid, with its line where it is of a file; a misspelt
-    key before the missing one that it was meant for.
-    """
+    """One sentence about a grid's first mistake, with the line in its file; a misspelt key before a missing one."""
     errors = error.errors()
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     loc = (*first["loc"], *first.get("ctx", {}).get("at", ()))

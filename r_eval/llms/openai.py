@@ -84,7 +84,7 @@ class OpenAI(Persistent, LLM):
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
-        refuse_keys(model=model, api_key_env=settings.api_key_env, api_key_header=settings.api_key_header)
+        refuse_keys(name, model, api_key_env=settings.api_key_env, api_key_header=settings.api_key_header)
         self.base_url, self.api_key_env = settings.base_url, settings.api_key_env
         self.needs_key = self.base_url == OPENAI
         self.native_tools = settings.native_tools is not False

@@ -83,16 +83,16 @@ def environment_headers(name: str, headers: Mapping[str, str]) -> dict[str, str]
     return {header: header_value(name, variable) for header, variable in headers.items()}
 
 
-def refuse_keys(**settings: str) -> None:
-    """Refuse settings that hold a key.
+def refuse_keys(llm: str, model: str, **settings: str) -> None:
+    """Refuse settings of an LLM that hold a key.
 
     Raises:
         UserError: One does, or `api_key_header` is no header's name; the message does not repeat it.
     """
-    for name, value in settings.items():
+    for name, value in {"model": model, **settings}.items():
         if any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in (value, *value.split("/"))):
             raise UserError(f"LLM: its {name} looks like a key: put the name of its variable in api_key_env")
     if not VARIABLE.fullmatch(settings["api_key_env"] or "_"):
-        raise UserError("LLM: api_key_env takes the name of an environment variable, without $")
+        raise UserError(f"LLM '{llm}': api_key_env takes the name of an environment variable, without $")
     if (header := settings["api_key_header"]) and not HEADER.fullmatch(header):
-        raise UserError("LLM: api_key_header takes the name of a header")
+        raise UserError(f"LLM '{llm}': api_key_header takes the name of a header")

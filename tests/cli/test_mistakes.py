@@ -62,6 +62,7 @@ FILES = {
     "tab.yaml": "llms:\n\t- a\n",
     "norway.yaml": grid("[aminer/soay-easy]", "[no]"),
     "rate.yaml": GRID + "conditions: [{condition: faulty, rate: 20%}]\n",
+    "stop.yaml": GRID + "stop_early: 'yes'\n",
     "variable.yaml": grid("scripted/./llm.py:ada", "{llm: openai/x, api_key_env: $OPENAI_API_KEY}"),
     "field.yaml": own("field.jsonl"),
     "empty.yaml": own("empty.jsonl"),
@@ -117,7 +118,8 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "run --quiet dead.yaml": ("openai/x", "http://127.0.0.1:9/v1"),
     "run budget.yaml": ("openai/unpriced-model", "price"),
     # questions, environments, templates
-    "run variable.yaml": ("variable.yaml:1", "api_key_env", "without $"),
+    "run variable.yaml": ("variable.yaml:1", "LLM 'openai/x': api_key_env", "without $"),
+    "run stop.yaml": ("stop.yaml:", "stop_early: must be true, false or a mapping, not 'yes'"),
     "run questions.yaml": ("questions.yaml:3", "nowhere.jsonl"),
     "run folder.yaml": ("folder.yaml:3", "done: is a folder"),
     "run field.yaml": ("field.jsonl:2", "answer"),
