@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from r_eval import Grid, run
 from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolCall
 from r_eval.records import Step
 from r_eval.runner.episode import EpisodeLLM
@@ -61,3 +63,39 @@ def test_a_workflow_is_not_given_the_thinking() -> None:
 def test_the_thinking_is_recorded_apart() -> None:
     step: Any = said(Reply("<think>Kenya</think>Nairobi"))[1]
     assert (step.text, step.reasoning) == ("Nairobi", "Kenya")
+
+
+SLOW = '''
+import time
+
+from r_eval.environments import Environment, query_api
+
+
+class Slow(Environment):
+    """A domain that takes its time."""
+
+    def for_documents(self, documents):
+        time.sleep(0.5)
+        return self
+
+    def close(self):
+        time.sleep(0.5)
+
+    @query_api
+    def find(self, name: str) -> str:
+        """Find a name."""
+        return name
+'''
+
+
+@pytest.mark.parametrize("workflow", ["direct", "react"])
+def test_the_seconds_of_an_episode_are_without_opening_and_closing_its_environment(
+    workflow: str, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+    (tmp_path / "llm.py").write_text("def reply(request):\n    return 'Action: Finish[北京]'\n", encoding="utf-8")
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "首都?", "answers": ["北京"]}\n', encoding="utf-8")
+    task = {"task": "cities", "questions": "q.jsonl", "environment": "./slow.py:Slow"}
+    parts: dict[str, Any] = {"llms": ["scripted/llm.py:reply"], "tasks": [task], "shots": 0, "folder": tmp_path}
+    (episode,) = run(Grid(workflows=[workflow], **parts), tmp_path / "run").episodes()
+    assert (episode.outcome.kind, episode.seconds.total < 0.4) == ("finished", True)
