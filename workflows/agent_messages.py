@@ -6,8 +6,6 @@ and are not supported by every LLM are refused.
 
 from __future__ import annotations
 
-import itertools
-import json
 import time
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -16,7 +14,9 @@ from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
 
 from r_eval.errors import describe_invalid
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolSpec
+from r_eval.llms.chat import Refused, chat_message
 from r_eval.llms.reply import decode_body, parse_reply
+from r_eval.llms.tool_calls import repair_history
 
 MODEL = "r-eval"
 """The name under which a program finds the episode's LLM."""
@@ -125,22 +125,13 @@ def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[
     Args:
         number: Number of the completion in its episode.
     """
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, **(reply.extra or {})}
-    if reply.reasoning:
-        message["reasoning_content"] = reply.reasoning
-    used_ids = {call.id for item in request.messages for call in item.tool_calls} | {""}
-    numbers = itertools.count(sum(len(item.tool_calls) for item in request.messages))
-    for call in () if body.tool_choice == "none" else reply.tool_calls:
-        call_id = call.id
-        while call_id in used_ids:
-            call_id = f"call{next(numbers):05d}"
-        used_ids.add(call_id)
-        extra = dict(call.extra or {})
-        function = {"name": call.name or "unknown", "arguments": json.dumps(call.arguments)}
-        function = {**extra.pop("function", {}), **function}
-        entry = {**extra, "id": call_id, "type": "function", "function": function}
-        message.setdefault("tool_calls", []).append(entry)
-    reason = "length" if reply.finish == "length" else "tool_calls" if "tool_calls" in message else "stop"
+    made = reply.message(reply.text if body.tool_choice == "none" else None)
+    if made.tool_calls:
+        repaired = repair_history((*request.messages, made))
+        made = next(message for message in reversed(repaired) if message.role == "assistant")
+    message = chat_message(made, Refused(reasoning="reasoning_content"))
+    message["content"] = message["content"] or None
+    reason = "length" if reply.finish == "length" else "tool_calls" if made.tool_calls else "stop"
     tokens = {"prompt_tokens": reply.tokens.prompt, "completion_tokens": reply.tokens.completion}
     return {
         "id": f"chatcmpl-{number}",
