@@ -31,6 +31,7 @@ from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, start_program
 from r_eval.workflows.agent_server import AgentEpisode, open_episode
+from r_eval.workflows.answers import answered_after
 from r_eval.workflows.base import (
     Demonstration,
     Limits,
@@ -42,7 +43,6 @@ from r_eval.workflows.base import (
     ended,
     finished,
 )
-from r_eval.workflows.last_chance import answered_after
 
 VARIABLES: Mapping[str, str] = {
     "OPENAI_BASE_URL": "base_url",
@@ -148,11 +148,10 @@ def _payload(question: TaskInput, session: SessionProtocol, episode: AgentEpisod
 
     def example(shot: Demonstration) -> dict[str, Any]:
         calls = [
-            {"thought": shot.thought(i), "name": call.api, "arguments": call.arguments, "observation": call.observation}
-            for i, call in enumerate(shot.calls)
+            {"thought": thought, "name": call.api, "arguments": call.arguments, "observation": call.observation}
+            for thought, call in zip(shot.thoughts, shot.calls, strict=False)
         ]
-        thought = shot.thought(len(shot.calls))
-        return {"question": shot.question, "calls": calls, "thought": thought, "answer": shot.answer}
+        return {"question": shot.question, "calls": calls, "thought": shot.thoughts[-1], "answer": shot.answer}
 
     return {
         "question": question.text,

@@ -50,7 +50,14 @@ class PAL(Workflow):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages = initial_messages(question, session, "" if llm.chat else QUESTION)
+        specs, label = list(session.specs.values()), "" if llm.chat else QUESTION
+        stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
+        system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
+        messages = [Message("system", system)]
+        for demonstration in question.demonstrations:
+            program = f"```python\n{demonstration.program.strip()}\n```"
+            messages += [Message("user", f"{label}{demonstration.question}"), Message("assistant", program)]
+        messages.append(Message("user", question.with_documents(f"{label}{question.text}")))
         request = Request(tuple(messages)) if llm.chat else Request(completion_prompt(messages, START), stop=STOP)
         text = (await llm.generate(request)).text
         code = program_in(text if llm.chat or "```" in text else f"{START}\n{text.strip()}\n```")
@@ -60,22 +67,6 @@ class PAL(Workflow):
         if result.error is not None:
             return ended("tool_misuse", result.error.cause, result.error.message)
         return finished(answer_text(result.answer), "program")
-
-
-def initial_messages(question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
-    """Instructions with a stub of each query API, demonstrations, the question.
-
-    Args:
-        label: Precedes each question.
-    """
-    specs = list(session.specs.values())
-    stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
-    system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
-    messages = [Message("system", system)]
-    for demonstration in question.demonstrations:
-        program = f"```python\n{demonstration.program.strip()}\n```"
-        messages += [Message("user", f"{label}{demonstration.question}"), Message("assistant", program)]
-    return [*messages, Message("user", question.with_documents(f"{label}{question.text}"))]
 
 
 def program_in(text: str) -> str:

@@ -115,7 +115,7 @@ def test_no_question_that_is_shown_is_asked_in_any_task_of_the_paper(seed: int) 
         ("# Inner first.\nanswer = age(find(x))", ["find", "age"], ("", "Inner first.", "")),
         ("a = find('# no comment')\nanswer = a", ["find"], ("", "")),
         ("if x:\n    # Never.\n    find(x)\n# Else.\nanswer = age(y)", ["age"], ("Else.", "")),
-        ("answer = (", ["find"], ()),
+        ("answer = (", ["find"], ("", "")),
     ],
 )
 def test_comments_of_a_program_are_the_thoughts_before_its_calls(
