@@ -83,11 +83,11 @@ def answer(
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": found})
 
 
-async def asynchronous(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """One LLM call, from a coroutine that prints on the way."""
+async def asynchronous(question: str, base_url: str, api_key: str, mcp_url: str) -> dict[str, str]:
+    """One LLM call, from a coroutine that prints on the way and returns what a program would print."""
     sys.stdout.write("this is no answer\n")
     client = Client(base_url, api_key, mcp_url)
-    return str((await asyncio.to_thread(client.chat, question))["content"])
+    return {"answer": (await asyncio.to_thread(client.chat, question))["content"]}
 
 
 def show_input(**episode: Any) -> str:

@@ -77,7 +77,7 @@ RUNNER = Path(__file__).with_name("agent_function.py")
 
 
 class Agent(Workflow):
-    """A user's own program.
+    """A user's own program. It runs in a folder of its own, so a command names its files by absolute paths.
 
     Args:
         command: The program and its arguments.
@@ -98,8 +98,8 @@ class Agent(Workflow):
         """
         if (command is None) == (function is None):
             raise ValueError("expected either command: [python, my_agent.py] or function: my_agent.py:answer")
-        self.command = None if command is None else _absolute_command(command)
-        self.function = None if function is None else _absolute_function(function)
+        self.command = None if command is None else _valid_command(command)
+        self.function = None if function is None else _valid_function(function)
         self.pass_env = [pass_env] if isinstance(pass_env, str) else list(pass_env)
         if reserved := [name for name in self.pass_env if name in VARIABLES]:
             raise ValueError(f"pass_env: {reserved[0]} is set for each episode and cannot be passed on")
@@ -134,23 +134,17 @@ class Agent(Workflow):
                 return _result(episode, program)
 
 
-def _absolute_command(command: Any) -> list[str]:
-    """A command with absolute paths, since the program runs in a folder of its own."""
-    if not isinstance(command, list | tuple) or not all(isinstance(word, str) for word in command):
+def _valid_command(command: Any) -> list[str]:
+    if not isinstance(command, list | tuple) or not command or not all(isinstance(w, str) for w in command):
         raise ValueError(f"command must be a list of texts, not {command!r}")
-    if not command or not command[0]:
-        raise ValueError("command is empty")
-    program, *rest = command
-    program = str(Path(program).absolute()) if "/" in program else program  # not resolved: a venv's python is a link
-    if shutil.which(program, path=search_path()) is None:
+    if shutil.which(command[0], path=search_path()) is None:
         raise ValueError(f"command: there is no program {command[0]}")
-    return [program, *(str(Path(word).absolute()) if is_file(Path(word)) else word for word in rest)]
+    return list(command)
 
 
-def _absolute_function(function: Any) -> str:
-    """A function with the absolute path of its file, if it has one."""
-    source, colon, name = function.rpartition(":") if isinstance(function, str) else ("", "", "")
-    if not colon or not source or not name.isidentifier():
+def _valid_function(function: Any) -> str:
+    source, _, name = function.rpartition(":") if isinstance(function, str) else ("", "", "")
+    if not source or not name.isidentifier():
         raise ValueError(f"expected function: my_agent.py:answer, not {function!r}")
     if source.endswith(".py") and not is_file(Path(source)):
         raise ValueError(f"function: {source}: no such file")
@@ -208,12 +202,12 @@ def _failure(program: Program, errors: str) -> tuple[str, str] | None:
 
 
 def _parse_output(output: str) -> tuple[str, bool]:
-    """The answer in a program's output, and whether it is the key of a JSON object: the last non-empty line or all of
-    the output; otherwise the last line is the answer itself.
+    """The answer in a program's output, and whether it is the key of a JSON object: the last non-empty line, the end
+    from the last line that begins with a brace, or all; otherwise the last line is the answer itself.
     """
     text = CONTROL.sub("", output).strip()
     line = LINE_END.split(text)[-1].strip()
-    for candidate in (line, text):
+    for candidate in (line, text[text.rfind("\n{") + 1 :], text):
         with contextlib.suppress(ValueError):
             data = from_json(candidate)
             if isinstance(data, dict) and "answer" in data:

@@ -45,7 +45,8 @@ def main(source: str, name: str) -> None:
         takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
         answer = function(**{key: value for key, value in episode.items() if takes_all or key in parameters})
         answer = asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
-    sys.stdout.write(json.dumps({"answer": answer}, default=str) + "\n")
+    result = answer if isinstance(answer, dict) and "answer" in answer else {"answer": answer}
+    sys.stdout.write(json.dumps(result, default=str) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,31 +6,36 @@ and are not supported by every LLM are refused.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, Field, StrictStr, ValidationError
 
 from r_eval.errors import describe_invalid
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolSpec
 from r_eval.llms.chat import Refused, chat_message
 from r_eval.llms.reply import decode_body, parse_reply
-from r_eval.llms.tool_calls import repair_history
+from r_eval.llms.tool_calls import SOUND_NAME, repair_history
 
 MODEL = "r-eval"
 """The name under which a program finds the episode's LLM."""
-Length = Annotated[StrictInt, Field(ge=1)]
+Length = Annotated[int, Field(ge=1)]
 
 
 class InvalidRequest(ValueError):
     """A body cannot be answered; the message says why."""
 
 
+class Parameters(BaseModel, extra="allow"):
+    type: Literal["object"] = "object"
+
+
 class Function(BaseModel):
     name: StrictStr
     description: StrictStr | None = None
-    parameters: dict[str, Any] | None = None
+    parameters: Parameters | None = None
 
 
 class FunctionTool(BaseModel):
@@ -44,13 +49,14 @@ class Body(BaseModel):
     messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
     n: Literal[1] | None = None
     logprobs: Literal[False] | None = None
-    functions: None = None
+    functions: Annotated[list[Any], Field(max_length=0)] | None = None
     response_format: dict[Literal["type"], Literal["text"]] | None = None
     stop: StrictStr | Annotated[list[StrictStr], Field(max_length=16)] | None = None
     max_tokens: Length | None = None
     max_completion_tokens: Length | None = None
     tools: Annotated[list[FunctionTool], Field(max_length=128)] | None = None
     tool_choice: Literal["auto", "none", "required"] | FunctionTool | None = None
+    parallel_tool_calls: bool | None = None
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
 
@@ -77,7 +83,10 @@ def parse_request(data: bytes) -> tuple[Body, Request]:
         functions = [function for function in functions if function.name == tool_name]
         if not functions:
             raise InvalidRequest(f"tool_choice names the tool {tool_name[:60]!r}, which is not offered")
-    tools = tuple(ToolSpec(f.name, f.description or "", f.parameters or {}) for f in functions)
+    names = {function.name for function in functions}
+    if len(names) < len(functions) or not all(map(SOUND_NAME.fullmatch, names)):
+        raise InvalidRequest("tools: each needs a name of its own of at most 64 letters, digits, '_' and '-'")
+    tools = tuple(ToolSpec(f.name, f.description or "", (f.parameters or Parameters()).model_dump()) for f in functions)
     length = body.max_completion_tokens or body.max_tokens
     choice: Literal["auto", "required"] = "required" if required and tools else "auto"
     messages = [_message(entry) for entry in body.messages]
@@ -129,6 +138,8 @@ def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[
     if made.tool_calls:
         repaired = repair_history((*request.messages, made))
         made = next(message for message in reversed(repaired) if message.role == "assistant")
+        if body.parallel_tool_calls is False:
+            made = dataclasses.replace(made, tool_calls=made.tool_calls[:1])
     message = chat_message(made, Refused(reasoning="reasoning_content"))
     message["content"] = message["content"] or None
     reason = "length" if reply.finish == "length" else "tool_calls" if made.tool_calls else "stop"

@@ -173,7 +173,8 @@ async def open_episode(session: SessionProtocol, llm: LLMProtocol, limits: Limit
     manager = StreamableHTTPSessionManager(mcp, json_response=True, stateless=True)
 
     async def respond(request: web.Request) -> web.Response:
-        kind, _, token = request.path.removeprefix("/").partition("/")
+        path = request.path.rstrip("/")
+        kind, _, token = path.removeprefix("/").partition("/")
         if kind != "mcp":
             token = request.headers.get("Authorization", "").rpartition(" ")[2]
         if token != episode.token:
@@ -182,12 +183,12 @@ async def open_episode(session: SessionProtocol, llm: LLMProtocol, limits: Limit
             if request.method == "POST":
                 return await asgi_response(manager.handle_request, request)
             return web.Response(status=405, headers={"Allow": "POST"})
-        if (request.method, request.path) == ("POST", "/v1/chat/completions"):
+        if (request.method, path) == ("POST", "/v1/chat/completions"):
             return await episode.complete(await request.read())
-        if (request.method, request.path) == ("GET", "/v1/models"):
+        if request.method == "GET" and f"{path}/".startswith("/v1/models/"):
             model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
-            return web.json_response({"object": "list", "data": [model]})
-        hint = " Set your SDK to chat completions." if request.path.endswith("/responses") else ""
+            return web.json_response({"object": "list", "data": [model]} if path == "/v1/models" else model)
+        hint = " Set your SDK to chat completions." if path.endswith("/responses") else ""
         raise RequestRefused(404, "not_found", f"There is only {ENDPOINTS}.{hint}")
 
     async def handle(request: web.Request) -> web.Response:
