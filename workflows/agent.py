@@ -98,8 +98,19 @@ class Agent(Workflow):
         """
         if (command is None) == (function is None):
             raise ValueError("expected either command: [python, my_agent.py] or function: my_agent.py:answer")
-        self.command = None if command is None else _valid_command(command)
-        self.function = None if function is None else _valid_function(function)
+        if command is not None:
+            if not isinstance(command, list | tuple) or not command or not all(isinstance(w, str) for w in command):
+                raise ValueError(f"command must be a list of texts, not {command!r}")
+            if shutil.which(command[0], path=search_path()) is None:
+                raise ValueError(f"command: there is no program {command[0]}")
+        if function is not None:
+            source, _, name = str(function).rpartition(":")
+            if not source or not name.isidentifier():
+                raise ValueError(f"expected function: my_agent.py:answer, not {function!r}")
+            if source.endswith(".py") and not is_file(Path(source)):
+                raise ValueError(f"function: {source}: no such file")
+            function = f"{Path(source).absolute()}:{name}" if source.endswith(".py") else function
+        self.command, self.function = command and list(command), function
         self.pass_env = [pass_env] if isinstance(pass_env, str) else list(pass_env)
         if reserved := [name for name in self.pass_env if name in VARIABLES]:
             raise ValueError(f"pass_env: {reserved[0]} is set for each episode and cannot be passed on")
@@ -132,23 +143,6 @@ class Agent(Workflow):
             async with start_program(command, variables, encode_body(payload)) as program:
                 await episode.serve(program.wait())
                 return _result(episode, program)
-
-
-def _valid_command(command: Any) -> list[str]:
-    if not isinstance(command, list | tuple) or not command or not all(isinstance(w, str) for w in command):
-        raise ValueError(f"command must be a list of texts, not {command!r}")
-    if shutil.which(command[0], path=search_path()) is None:
-        raise ValueError(f"command: there is no program {command[0]}")
-    return list(command)
-
-
-def _valid_function(function: Any) -> str:
-    source, _, name = function.rpartition(":") if isinstance(function, str) else ("", "", "")
-    if not source or not name.isidentifier():
-        raise ValueError(f"expected function: my_agent.py:answer, not {function!r}")
-    if source.endswith(".py") and not is_file(Path(source)):
-        raise ValueError(f"function: {source}: no such file")
-    return f"{Path(source).absolute()}:{name}" if source.endswith(".py") else str(function)
 
 
 def _payload(question: TaskInput, session: SessionProtocol, episode: AgentEpisode) -> dict[str, Any]:
