@@ -27,16 +27,20 @@ from r_eval.workflows.base import (
 
 MAX_TEXT, MAX_ANSWER = 20_000, 40_000
 """Characters of a reply that are searched for tags and for an answer."""
-_ANSWER = r"(?:(?:final|correct)\s+)?answer|(?:最终)?答案"
-_SENTENCE = rf"""(?:(?:so|thus|therefore|hence|in\ conclusion),?\s+|(?:所以|因此)[,，]?\s*)?
-(?:(?:(?:the|my)\s+)?(?:{_ANSWER})\s+(?:is\b|would\ be\b)\s*[:：]?|(?:最终)?答案[是为][:：]?)"""
-LABEL = re.compile(rf"[\s*_#>]*+(?:{_ANSWER}|回答|a)[\s*_]*+(?:[:：]|(?<!a)$)[\s*_]*+", re.IGNORECASE)
+_ANSWER = r"(?:(?:final|correct|short)\s+)?answer|(?:最终)?答案"
+_OTHER = "回答|答え?|답변?|réponse|respuesta|risposta|antwort|ответ"
+_SENTENCE = rf"""(?:[^.!?。]{{1,80}}?[,，]\s*)?
+(?:(?:so|thus|therefore|hence|in\ conclusion),?\s+|(?:所以|因此)[,，]?\s*|here(?:\ is|['’]s)\s+)?
+(?:(?:(?:the|my)\s+)?(?:{_ANSWER})(?:\s+to\s+(?:the|this|that|your)\s+question)?
+    (?:\s+(?:is|(?:would|should|must)\ be)\b(?:\s+(?:therefore|thus|hence)\b)?\s*[:：]?|\s*[:：])
+|(?:最终)?答案[是为][:：]?)"""
+LABEL = re.compile(rf"[\s*_#>]*+(?:{_ANSWER}|{_OTHER}|a)[\s*_]*+(?:[:：]|(?<!a)$)[\s*_]*+", re.IGNORECASE)
 """The beginning of a line that says that the answer follows."""
 CONCLUSION = re.compile(rf"(?:^|(?<=[.!?。]))[\s*_#>]*+{_SENTENCE}[\s*_]*+(?=.{{0,20}}\w)", re.IGNORECASE | re.VERBOSE)
 FURTHER = re.compile(r"(?:question|q|问题)\s*+\d*+\s*+[:：]", re.IGNORECASE)
 THOUGHT = re.compile(r"^[*_#> ]*+Thought\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE | re.MULTILINE)
 BULLET, NUMBER = re.compile(r"[-*•]\s+(?=\S)"), re.compile(r"\d{1,2}[.)]\s+(?=\S)")
-PERIOD = re.compile(r"(?<=\w\w)[.。]$")
+PERIOD = re.compile(r"(?<=\w\w)(\**)[.。]$")
 TAGGED = re.compile(r"<(response|answer|final_answer)>((?:(?!<\1>).)*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
 BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})+)\}")
 INNER = re.compile(r"\\(?:text|textbf|mathrm)\{([^{}]*)\}")
@@ -113,7 +117,7 @@ def bare_answer(text: str) -> str:
             return _tidy(line[ends[-1] :] if ends else line, sentence=bool(ends))
         if line:
             lines.append(_tidy(line))
-    if len(lines) > 1 and (lines[0].endswith((":", "：")) or LABEL.match(lines[0])):
+    if len(lines) > 1 and (lines[0].endswith((":", "：", " is")) or LABEL.match(lines[0])):
         lines = lines[1:]
     for bullet in (BULLET, NUMBER):
         items = [bullet.sub("", line, count=1) for line in itertools.takewhile(bullet.match, lines)]
@@ -124,9 +128,9 @@ def bare_answer(text: str) -> str:
 
 def _tidy(text: str, sentence: bool = False) -> str:
     """An answer without emphasis marks and, if it is a sentence, without its period."""
-    text = PERIOD.sub("", text.strip()) if sentence else text
+    text = PERIOD.sub(r"\1", text.strip()) if sentence else text
     whole = re.fullmatch(r"\*\*([^*]+)\*\*|([^*]+)\*\*", text) if text.endswith("**") else None
-    return PERIOD.sub("", (whole[1] or whole[2]).strip()) if whole else text
+    return PERIOD.sub(r"\1", (whole[1] or whole[2]).strip()) if whole else text
 
 
 def long_answer(text: str) -> str:
