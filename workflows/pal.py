@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import textwrap
 import warnings
 
 from r_eval.environments.sandbox import answer_text
@@ -33,7 +34,8 @@ from r_eval.workflows.direct import QUESTION
 MAX_FENCED, MAX_BARE = 200_000, 20_000
 """Characters of a reply that are searched for a program, with and without a code fence."""
 TRIES = 5
-CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
+BLOCK = re.compile(r"```[ \t]*(\w*)[^\n`]*\n(.*?)(?:\n[ \t]*```|```|$)", re.DOTALL)
+LANGUAGES = ("", "python", "py", "python3", "tool_code")
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
@@ -70,12 +72,12 @@ class PAL(Workflow):
 
 
 def program_in(text: str) -> str:
-    """The program in a reply: the first fenced block, else the whole text, else the lines of valid Python from the
-    first line that looks like code; "" for none.
+    """The program in a reply: the first fenced block of Python, else the whole text, else the lines of valid Python
+    from the first line that looks like code; "" for none.
     """
-    block = CODE.search(text[:MAX_FENCED])
-    if block:
-        return block.group(1).strip()
+    for language, code in BLOCK.findall(text[:MAX_FENCED]):
+        if language.lower() in LANGUAGES:
+            return textwrap.dedent(code).strip()
     text = text[:MAX_BARE]
     starts = itertools.islice(BEGINNING.finditer(text), TRIES)
     candidates = (_readable(text[start.start() :].split("\n"), TRIES) for start in starts)

@@ -75,17 +75,15 @@ class RAG(Workflow):
         spec = search_api(session.specs)
         sizes = {p.name: self.top_k for p in spec.parameters if p.name in LENGTHS and p.schema.get("type") == "integer"}
         parameter = text_parameter(spec) or next((p.name for p in spec.parameters), "query")
-        result = await session.call(spec.name, {**sizes, parameter: query})
-        results = [result]
-        similar = SIMILAR.search(result.observation)
-        if result.error == "not_found" and similar:
+        results = [await session.call(spec.name, {**sizes, parameter: query})]
+        similar = SIMILAR.search(results[0].observation)
+        if results[0].error == "not_found" and similar:
             names = similar.group(1).split(", ")[: self.top_k]
             results = [await session.call(spec.name, {**sizes, parameter: name}) for name in names]
         texts: list[str] = []
         for result in results:
             if result.error is None:
-                found = isinstance(result.value, list)
-                texts += [_passage(item) for item in result.value] if found else [result.observation]
+                texts += map(_passage, result.value) if isinstance(result.value, list) else [result.observation]
         return list(dict.fromkeys(texts))[: self.top_k]
 
 

@@ -59,6 +59,8 @@ def test_a_program_may_catch_an_error_of_an_api(play: Any) -> None:
         "Program:\nprint(find_dish(name='o')[0])",
         "```py\nanswer = 'omelette'\n```\n```python\nanswer = 2\n```",
         "```python\nanswer = 'omelette'",
+        "As data:\n```json\n[1]\n```\nIn Python:\n``` Python3\nanswer = 'omelette'\n```",
+        "1. Look:\n   ```python\n   dish = find_dish(name='o')[0]\n   answer = dish\n   ```",
     ],
 )
 def test_a_program_needs_no_fence(play: Any, reply: str) -> None:
