@@ -77,7 +77,7 @@ RUNNER = Path(__file__).with_name("agent_function.py")
 
 
 class Agent(Workflow):
-    """A user's own program. It runs in a folder of its own, so a command names its files by absolute paths.
+    """A user's own program.
 
     Args:
         command: The program and its arguments.
@@ -90,7 +90,7 @@ class Agent(Workflow):
     def __init__(
         self, command: Sequence[str] | None = None, function: str | None = None, pass_env: Sequence[str] = ()
     ) -> None:
-        """Find the program.
+        """Find the program, which runs in a folder of its own: the files in a command are absolute paths, as in a grid's.
 
         Raises:
             ValueError: A setting is wrong, or the program does not exist.
