@@ -90,7 +90,7 @@ class Agent(Workflow):
     def __init__(
         self, command: Sequence[str] | None = None, function: str | None = None, pass_env: Sequence[str] = ()
     ) -> None:
-        """Find the program, which runs in a folder of its own: the files in a command are absolute paths, as in a grid's.
+        """Find the program, which runs in a folder of its own: a command's files are absolute paths, as a grid's.
 
         Raises:
             ValueError: A setting is wrong, or the program does not exist.
