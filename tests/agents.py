@@ -143,8 +143,8 @@ def floods() -> None:
 
 
 def forks(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """Leaves children behind that hold its output open."""
-    children = [subprocess.Popen(["sleep", "60"], stdout=sys.__stdout__) for _ in range(5)]
+    """Leaves children behind that hold its output open, some in groups of their own."""
+    children = [subprocess.Popen(["sleep", "60"], stdout=sys.__stdout__, start_new_session=n > 2) for n in range(5)]
     return " ".join(str(child.pid) for child in children)
 
 

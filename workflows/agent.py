@@ -278,4 +278,15 @@ async def start_program(command: Sequence[str], variables: Mapping[str, str], st
                 os.killpg(process.pid, signal.SIGKILL)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), END_SECONDS)
-            await threads.run(folder.cleanup)
+            await threads.run(_clean_up, folder)
+
+
+def _clean_up(folder: tempfile.TemporaryDirectory[str]) -> None:
+    """Delete a program's folder; on Linux, first kill what left its process group, such as a browser that it started,
+    known by the folder in its environment.
+    """
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"TMPDIR={folder.name}\0".encode() in environ.read_bytes():
+                os.kill(int(environ.parent.name), signal.SIGKILL)
+    folder.cleanup()
