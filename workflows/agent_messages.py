@@ -14,13 +14,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StrictStr, ValidationError
 
 from r_eval.errors import describe_invalid
-from r_eval.llms.base import LLMError, Message, Reply, Request, ToolSpec
+from r_eval.llms.base import LLMError, Message, Reply, Request, Role, ToolSpec
 from r_eval.llms.chat import Refused, chat_message
 from r_eval.llms.reply import decode_body, parse_reply
 from r_eval.llms.tool_calls import SOUND_NAME, repair_history
 
 MODEL = "r-eval"
 """The name under which a program finds the episode's LLM."""
+ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "tool": "tool"}
 Length = Annotated[int, Field(ge=1)]
 
 
@@ -97,33 +98,22 @@ def parse_request(data: bytes) -> tuple[Body, Request]:
 
 
 def _message(entry: dict[str, Any]) -> Message:
-    role = entry.get("role")
+    """A message; its content is a string or a list of text parts."""
+    role, content, call_id = str(entry.get("role")), entry.get("content"), entry.get("tool_call_id")
     if role == "assistant":
         try:
             return parse_reply({"choices": [{"message": entry}]}).message()
         except LLMError as error:
             raise InvalidRequest(f"a message of the assistant cannot be read: {error}") from None
-    text = _text(entry.get("content"))
-    if role in ("system", "developer"):
-        return Message("system", text)
-    if role == "user":
-        return Message("user", text)
-    if role == "tool":
-        call_id, name = entry.get("tool_call_id"), entry.get("name")
-        if not isinstance(call_id, str):
-            raise InvalidRequest("a message of a tool needs its tool_call_id")
-        return Message("tool", text, call_id=call_id, name=name if isinstance(name, str) else "")
-    raise InvalidRequest(f"the role {str(role)[:30]!r} is unknown")
-
-
-def _text(content: Any) -> str:
-    """Content, a string or a list of text parts, as one string."""
+    if role not in ROLES:
+        raise InvalidRequest(f"the role {role[:30]!r} is unknown")
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    strings = [text for text in texts if isinstance(text, str)]
-    if len(strings) < len(texts):
+    if not all(isinstance(text, str) for text in texts):
         raise InvalidRequest("the content of a message must be text")
-    return "".join(strings)
+    if role == "tool" and not isinstance(call_id, str):
+        raise InvalidRequest("a message of a tool needs its tool_call_id")
+    return Message(ROLES[role], "".join(texts), call_id=call_id if role == "tool" else "")
 
 
 def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[str, Any]:
