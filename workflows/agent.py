@@ -107,9 +107,12 @@ class Agent(Workflow):
             source, _, name = str(function).rpartition(":")
             if not source or not name.isidentifier():
                 raise ValueError(f"expected function: my_agent.py:answer, not {function!r}")
-            if source.endswith(".py") and not is_file(Path(source)):
-                raise ValueError(f"function: {source}: no such file")
-            function = f"{Path(source).absolute()}:{name}" if source.endswith(".py") else function
+            if source.endswith(".py"):
+                if not is_file(Path(source)):
+                    raise ValueError(f"function: {source}: no such file")
+                if not re.search(rf"\b{name}\b|import \*", Path(source).read_text(encoding="utf-8", errors="replace")):
+                    raise ValueError(f"function: {source} has no {name}")
+                function = f"{Path(source).absolute()}:{name}"
         self.command, self.function = command and list(command), function
         self.pass_env = [pass_env] if isinstance(pass_env, str) else list(pass_env)
         if reserved := [name for name in self.pass_env if name in VARIABLES]:

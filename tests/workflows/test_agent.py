@@ -275,7 +275,7 @@ def test_a_program_is_found_from_the_grids_folder_and_counts_by_its_content(
     tmp_path: Path, entry: dict[str, Any]
 ) -> None:
     fingerprints = []
-    for folder, text in (("a", "x = 1"), ("b", "x = 1"), ("c", "x = 2")):
+    for folder, text in (("a", "answer = 1"), ("b", "answer = 1"), ("c", "answer = 2")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(text, encoding="utf-8")
         (cell,) = cells(tmp_path / folder, entry)
@@ -294,6 +294,7 @@ def test_a_program_is_found_from_the_grids_folder_and_counts_by_its_content(
         ({"command": ["no-such-program-here"]}, "there is no program no-such-program-here"),
         ({"function": "mine.py"}, "expected function: my_agent.py:answer"),
         ({"function": "none.py:answer"}, "none.py: no such file"),
+        ({"function": f"{AGENTS}:anser"}, "agents.py has no anser"),
         ({"command": ["python"], "pass_env": ["OPENAI_API_KEY"]}, "OPENAI_API_KEY is set for each episode"),
         ({"command": ["python"], "beam": 2}, "unknown setting 'beam'"),
     ],
