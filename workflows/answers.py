@@ -27,12 +27,12 @@ from r_eval.workflows.base import (
 
 MAX_TEXT, MAX_ANSWER = 20_000, 40_000
 """Characters of a reply that are searched for tags and for an answer."""
-_ANSWER = r"(?:(?:final|correct|short)\s+)?answer|(?:最终)?答案"
+_ANSWER = r"(?:(?:final|correct|short)\s+)?answers?|(?:最终)?答案"
 _OTHER = "回答|答え?|답변?|réponse|respuesta|risposta|antwort|ответ"
 _SENTENCE = rf"""(?:[^.!?。]{{1,80}}?[,，]\s*)?
 (?:(?:so|thus|therefore|hence|in\ conclusion),?\s+|(?:所以|因此)[,，]?\s*|here(?:\ is|['’]s)\s+)?
 (?:(?:(?:the|my)\s+)?(?:{_ANSWER})(?:\s+to\s+(?:the|this|that|your)\s+question)?
-    (?:\s+(?:is|(?:would|should|must)\ be)\b(?:\s+(?:therefore|thus|hence)\b)?\s*[:：]?|\s*[:：])
+    (?:\s+(?:is|are|(?:would|should|must)\ be)\b(?:\s+(?:therefore|thus|hence)\b)?\s*[:：]?|\s*[:：])
 |(?:最终)?答案[是为][:：]?)"""
 LABEL = re.compile(rf"[\s*_#>]*+(?:{_ANSWER}|{_OTHER}|a)[\s*_]*+(?:[:：]|(?<!a)$)[\s*_]*+", re.IGNORECASE)
 """The beginning of a line that says that the answer follows."""

@@ -111,6 +111,7 @@ def test_the_argument_of_finish_is_the_answer_as_text(text: str, answer: str) ->
         ("The answer should be Nairobi.", "Nairobi"),
         ("Sure, here's the answer: Nairobi", "Nairobi"),
         ("My answer: Nairobi", "Nairobi"),
+        ("The answers are egg and butter.", "egg and butter"),
         ("The answer is\n\nNairobi", "Nairobi"),
         *((f"{word}：内罗毕", "内罗毕") for word in ("答", "答え", "답", "Ответ", "Réponse ", "Short answer")),
         ("<final_answer>Nairobi</final_answer>", "Nairobi"),
