@@ -15,6 +15,7 @@ from tests.workflow_contract import Pantry, Talker, WorkflowContract, in_every_n
 CLASSES = names("workflows", Workflow)
 WORKFLOWS = {name: make(cls, name, {}) for name, cls in CLASSES.items() if name != "agent"}
 WORKFLOWS["rag with gold"] = make(CLASSES["rag"], "rag", {"retrieval": "gold"})
+ASKING = [name for name, workflow in WORKFLOWS.items() if workflow.uses_llm]
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
