@@ -99,7 +99,7 @@ def parse_request(data: bytes) -> tuple[Body, Request]:
 
 def _message(entry: dict[str, Any]) -> Message:
     """A message; its content is a string or a list of text parts."""
-    role, content, call_id = str(entry.get("role")), entry.get("content"), entry.get("tool_call_id")
+    role, content = str(entry.get("role")), entry.get("content")
     if role == "assistant":
         try:
             return parse_reply({"choices": [{"message": entry}]}).message()
@@ -108,12 +108,13 @@ def _message(entry: dict[str, Any]) -> Message:
     if role not in ROLES:
         raise InvalidRequest(f"the role {role[:30]!r} is unknown")
     parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    texts: list[Any] = [part.get("text") if isinstance(part, dict) else part for part in parts]
     if not all(isinstance(text, str) for text in texts):
         raise InvalidRequest("the content of a message must be text")
-    if role == "tool" and not isinstance(call_id, str):
+    call_id = entry.get("tool_call_id") if role == "tool" else ""
+    if not isinstance(call_id, str):
         raise InvalidRequest("a message of a tool needs its tool_call_id")
-    return Message(ROLES[role], "".join(texts), call_id=call_id if role == "tool" else "")
+    return Message(ROLES[role], "".join(texts), call_id=call_id)
 
 
 def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[str, Any]:
