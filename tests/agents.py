@@ -83,11 +83,11 @@ def answer(
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": found})
 
 
-async def asynchronous(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """One LLM call, from a coroutine that prints on the way."""
+async def asynchronous(question: str, base_url: str, api_key: str, mcp_url: str) -> dict[str, str]:
+    """One LLM call, from a coroutine that prints on the way and returns what a program would print."""
     sys.stdout.write("this is no answer\n")
     client = Client(base_url, api_key, mcp_url)
-    return str((await asyncio.to_thread(client.chat, question))["content"])
+    return {"answer": (await asyncio.to_thread(client.chat, question))["content"]}
 
 
 def show_input(**episode: Any) -> str:
@@ -143,8 +143,8 @@ def floods() -> None:
 
 
 def forks(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
-    """Leaves children behind that hold its output open."""
-    children = [subprocess.Popen(["sleep", "60"], stdout=sys.__stdout__) for _ in range(5)]
+    """Leaves children behind that hold its output open, some in groups of their own."""
+    children = [subprocess.Popen(["sleep", "60"], stdout=sys.__stdout__, start_new_session=n > 2) for n in range(5)]
     return " ".join(str(child.pid) for child in children)
 
 

@@ -50,7 +50,6 @@ SLOW = (
     "tests/environments/test_mcp.py",
     "tests/environments/test_aminer_live.py",
     # every gold solution in every notation, every workflow's contract, embedded sets made anew, large worlds
-    "tests/workflows/test_notations.py",
     "tests/contracts/test_workflows.py",
     "tests/workflows/test_agent.py::TestAgent",
     "tests/tasks/test_embedded.py",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
+import time
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -21,6 +20,7 @@ from r_eval.runner.store import recordable
 from r_eval.tasks.base import Task
 from r_eval.text import clean
 from r_eval.workflows.base import Limits, Workflow
+from tests.timing import quickest
 
 
 class Pantry(Environment):
@@ -101,26 +101,27 @@ DEMONSTRATION = Question(
 )
 
 
-def played(
+async def play_episode(
     workflow: Workflow,
     llm: LLM,
     environment: Environment,
     limits: Limits,
+    sandbox: Sandbox,
     question: Question = QUESTION,
     shown: Sequence[Question] = (DEMONSTRATION,),
-    sandbox: Sandbox | None = None,
 ) -> Episode:
     """One episode of a workflow over an environment such as the `Pantry`, with demonstrations."""
     task = Task("pantry/test", "pantry", (question,), tuple(shown), instruction="Answer in one word.")
     planned = PlannedTask(task, environment, task.questions, task.demonstrations)
     cell = PlannedCell(Cell("tested", "talker", "clean", task.name), workflow, planned, {})
+    examples = await work_out(planned.demonstrations, environment, sandbox, limits.observation)
+    return await run_episode(cell, question, 0, llm, Resources(limits, sandbox, {task.name: examples}))
 
-    async def main() -> Episode:
-        with contextlib.nullcontext(sandbox) if sandbox else Sandbox(1, ProgramLimits(seconds=0.5)) as cage:
-            examples = await work_out(planned.demonstrations, environment, cage, limits.observation)
-            return await run_episode(cell, question, 0, llm, Resources(limits, cage, {task.name: examples}))
 
-    return asyncio.run(main())
+def played(workflow: Workflow, llm: LLM, environment: Environment, limits: Limits) -> Episode:
+    """One episode, in a sandbox of its own."""
+    with Sandbox(1, ProgramLimits(seconds=0.5)) as sandbox:
+        return asyncio.run(play_episode(workflow, llm, environment, limits, sandbox))
 
 
 def in_every_notation(request: Request) -> Reply | str:
@@ -133,19 +134,31 @@ def in_every_notation(request: Request) -> Reply | str:
 
 
 def _repeat_prompt(request: Request) -> str:
-    return "\n".join(f"{message.role}: {message.content}" for message in request.messages)[:100_000]
+    return "\n".join(f"{message.role}: {message.content}" for message in request.messages)[:LONG]
 
 
-REPLIES = (
-    " \n\t ",
-    "#@! ¿ \0 \x1b[2J )]}>'\" ```` \\ $name %s {0} 〈〉",
-    'Action: find_dish(name="\\ud800") \ud800 Finish["\\ud800"]',
-    'Action: look(at="x")\n<tool_call>{"name": "look", "arguments": {}}</tool_call>',
-    'Action: Finish[]\n<tool_call>{"name": "Finish", "arguments": {}}</tool_call>',
-    "Action 1: find_dish(" + "[" * 100_000,
-    "```python\nanswer = " + "(" * 100_000 + "\n```",
-)
-"""Replies that no workflow may fall over."""
+LONG = 100_000
+REPLIES: dict[str, Callable[[Request], Reply | str] | str] = {
+    "nothing": " \n\t ",
+    "noise": "#@! ¿ \0 \x1b[2J )]}>'\" ```` \\ $name %s {0} 〈〉",
+    "half a pair": 'Action: find_dish(name="\\ud800") \ud800 Finish["\\ud800"]',
+    "the prompt": _repeat_prompt,
+    "one call for ever": in_every_notation,
+    "an unknown call": 'Action: look(at="x")\n<tool_call>{"name": "look", "arguments": {}}</tool_call>',
+    "a wrong call": 'Action: find_dish(x="y")\n<tool_call>{"name": "find_dish"}</tool_call>',
+    "an unreadable call": "Action: \n<tool_call>find the dish</tool_call>",
+    "an empty Finish": 'Action: Finish[]\n<tool_call>{"name": "Finish", "arguments": {}}</tool_call>',
+    "long text": "word " * (LONG // 5),
+    "an action of brackets": "Action 1: find_dish(" + "[" * LONG,
+    "a program of brackets": "```python\nanswer = " + "(" * LONG + "\n```",
+    "deep arguments": '{"name": "find_dish", "arguments": {"name": ' + "[" * 400 + "]" * 400 + "}}",
+    "fences": "```python\n" * (LONG // 10),
+    "actions": "Action: " * (LONG // 8),
+    "observations": "\nObservation 1: x" * (LONG // 17),
+}
+"""Replies that no workflow may fall over, or think about for long."""
+FAILURES = {"connection": "llm_failure", "key": "llm_failure", "context": "exhausted"}
+"""Causes of an LLM's errors, and the outcomes of their episodes."""
 
 
 class WorkflowContract:
@@ -200,22 +213,42 @@ class WorkflowContract:
             if not self.workflow().uses_gold:
                 assert GOLD not in str(llm.requests) + str(episode.steps) + episode.answer
 
-    def test_it_survives_whatever_an_llm_answers(self) -> None:
-        for native, reply in itertools.product((True, False), REPLIES):
-            outcome = self._played(Talker(lambda request, reply=reply: reply, native)).outcome  # type: ignore[misc]
-            assert outcome.kind not in INFRASTRUCTURE_FAILURES, f"{reply[:40]!r}: {outcome.detail}"
+    @pytest.mark.parametrize("native", [True, False], ids=["native", "prompted"])
+    @pytest.mark.parametrize("answer", REPLIES)
+    def test_it_survives_whatever_an_llm_answers(self, answer: str, native: bool) -> None:
+        reply, episodes = REPLIES[answer], list[Episode]()
 
-    def test_failures_of_machines_get_out(self) -> None:
+        def playing() -> None:
+            llm = self._llm(native, speak=reply if callable(reply) else lambda request: reply)
+            episodes.append(self._played(llm, Limits(steps=10, calls=60, seconds=60.0)))
+
+        def clock() -> float:  # each call of the LLM may take a tenth of a second
+            return time.process_time() - 0.1 * sum(episode.usage.calls for episode in episodes)
+
+        assert quickest(playing, enough=2.0, clock=clock) < 2.0
+        episode = episodes[-1]
+        assert episode.outcome.kind in ("finished", "gave_up", "exhausted", "tool_misuse"), episode.outcome
+        assert Episode.model_validate_json(episode.model_dump_json()).answer == episode.answer
+
+    @pytest.mark.parametrize("cause", FAILURES)
+    def test_an_error_of_the_llm_is_the_outcome(self, cause: str) -> None:
+        def fail(request: Request) -> str:
+            error = LLMError(cause, "it went wrong")
+            error.retries = 3
+            raise error
+
+        episode = self._played(self._llm(speak=fail))
+        outcome = episode.outcome
+        assert (outcome.kind, outcome.cause, episode.usage.retries) == (FAILURES[cause], cause, 3), "a lost LLMError"
+        assert "it went wrong" in outcome.detail
+
+    def test_a_failure_of_the_environment_gets_out(self) -> None:
         class Broken(Pantry):
             def look(self, text: str) -> None:
                 super().look(text)
                 if len(self.requests) > 2:  # the demonstration's calls
                     raise EnvironmentFailure("the disk is gone")
 
-        def fail(request: Request) -> str:
-            raise LLMError("connection", "it went wrong")
-
-        assert self._played(self._llm(speak=fail)).outcome.kind == "llm_failure", "LLMError must get out of `run`"
         broken = Broken()
         episode = self._played(environment=broken)
         if len(broken.requests) > 2:

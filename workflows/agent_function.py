@@ -32,10 +32,6 @@ def load_function(source: str, name: str) -> Any:
     return getattr(module, name)
 
 
-async def _awaited(value: Any) -> Any:
-    return await value
-
-
 def main(source: str, name: str) -> None:
     """Call a function once, with the fields of the episode that it has parameters for."""
     episode = json.load(sys.stdin)
@@ -44,8 +40,9 @@ def main(source: str, name: str) -> None:
         parameters = inspect.signature(function).parameters
         takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
         answer = function(**{key: value for key, value in episode.items() if takes_all or key in parameters})
-        answer = asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
-    sys.stdout.write(json.dumps({"answer": answer}, default=str) + "\n")
+        answer = asyncio.run(answer) if inspect.iscoroutine(answer) else answer
+    result = answer if isinstance(answer, dict) and "answer" in answer else {"answer": answer}
+    sys.stdout.write(json.dumps(result, default=str) + "\n")
 
 
 if __name__ == "__main__":

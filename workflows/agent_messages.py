@@ -6,31 +6,37 @@ and are not supported by every LLM are refused.
 
 from __future__ import annotations
 
-import itertools
-import json
+import dataclasses
 import time
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, Field, StrictStr, ValidationError
 
 from r_eval.errors import describe_invalid
-from r_eval.llms.base import LLMError, Message, Reply, Request, ToolSpec
+from r_eval.llms.base import LLMError, Message, Reply, Request, Role, ToolSpec
+from r_eval.llms.chat import Refused, chat_message
 from r_eval.llms.reply import decode_body, parse_reply
+from r_eval.llms.tool_calls import SOUND_NAME, repair_history
 
 MODEL = "r-eval"
 """The name under which a program finds the episode's LLM."""
-Length = Annotated[StrictInt, Field(ge=1)]
+ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "tool": "tool"}
+Length = Annotated[int, Field(ge=1)]
 
 
 class InvalidRequest(ValueError):
     """A body cannot be answered; the message says why."""
 
 
+class Parameters(BaseModel, extra="allow"):
+    type: Literal["object"] = "object"
+
+
 class Function(BaseModel):
     name: StrictStr
     description: StrictStr | None = None
-    parameters: dict[str, Any] | None = None
+    parameters: Parameters | None = None
 
 
 class FunctionTool(BaseModel):
@@ -44,13 +50,14 @@ class Body(BaseModel):
     messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
     n: Literal[1] | None = None
     logprobs: Literal[False] | None = None
-    functions: None = None
+    functions: Annotated[list[Any], Field(max_length=0)] | None = None
     response_format: dict[Literal["type"], Literal["text"]] | None = None
     stop: StrictStr | Annotated[list[StrictStr], Field(max_length=16)] | None = None
     max_tokens: Length | None = None
     max_completion_tokens: Length | None = None
     tools: Annotated[list[FunctionTool], Field(max_length=128)] | None = None
     tool_choice: Literal["auto", "none", "required"] | FunctionTool | None = None
+    parallel_tool_calls: bool | None = None
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
 
@@ -77,7 +84,10 @@ def parse_request(data: bytes) -> tuple[Body, Request]:
         functions = [function for function in functions if function.name == tool_name]
         if not functions:
             raise InvalidRequest(f"tool_choice names the tool {tool_name[:60]!r}, which is not offered")
-    tools = tuple(ToolSpec(f.name, f.description or "", f.parameters or {}) for f in functions)
+    names = {function.name for function in functions}
+    if len(names) < len(functions) or not all(map(SOUND_NAME.fullmatch, names)):
+        raise InvalidRequest("tools: each needs a name of its own of at most 64 letters, digits, '_' and '-'")
+    tools = tuple(ToolSpec(f.name, f.description or "", (f.parameters or Parameters()).model_dump()) for f in functions)
     length = body.max_completion_tokens or body.max_tokens
     choice: Literal["auto", "required"] = "required" if required and tools else "auto"
     messages = [_message(entry) for entry in body.messages]
@@ -88,33 +98,23 @@ def parse_request(data: bytes) -> tuple[Body, Request]:
 
 
 def _message(entry: dict[str, Any]) -> Message:
-    role = entry.get("role")
+    """A message; its content is a string or a list of text parts."""
+    role, content = str(entry.get("role")), entry.get("content")
     if role == "assistant":
         try:
             return parse_reply({"choices": [{"message": entry}]}).message()
         except LLMError as error:
             raise InvalidRequest(f"a message of the assistant cannot be read: {error}") from None
-    text = _text(entry.get("content"))
-    if role in ("system", "developer"):
-        return Message("system", text)
-    if role == "user":
-        return Message("user", text)
-    if role == "tool":
-        call_id, name = entry.get("tool_call_id"), entry.get("name")
-        if not isinstance(call_id, str):
-            raise InvalidRequest("a message of a tool needs its tool_call_id")
-        return Message("tool", text, call_id=call_id, name=name if isinstance(name, str) else "")
-    raise InvalidRequest(f"the role {str(role)[:30]!r} is unknown")
-
-
-def _text(content: Any) -> str:
-    """Content, a string or a list of text parts, as one string."""
+    if role not in ROLES:
+        raise InvalidRequest(f"the role {role[:30]!r} is unknown")
     parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    strings = [text for text in texts if isinstance(text, str)]
-    if len(strings) < len(texts):
+    texts: list[Any] = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
         raise InvalidRequest("the content of a message must be text")
-    return "".join(strings)
+    call_id = entry.get("tool_call_id") if role == "tool" else ""
+    if not isinstance(call_id, str):
+        raise InvalidRequest("a message of a tool needs its tool_call_id")
+    return Message(ROLES[role], "".join(texts), call_id=call_id)
 
 
 def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[str, Any]:
@@ -125,22 +125,15 @@ def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[
     Args:
         number: Number of the completion in its episode.
     """
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, **(reply.extra or {})}
-    if reply.reasoning:
-        message["reasoning_content"] = reply.reasoning
-    used_ids = {call.id for item in request.messages for call in item.tool_calls} | {""}
-    numbers = itertools.count(sum(len(item.tool_calls) for item in request.messages))
-    for call in () if body.tool_choice == "none" else reply.tool_calls:
-        call_id = call.id
-        while call_id in used_ids:
-            call_id = f"call{next(numbers):05d}"
-        used_ids.add(call_id)
-        extra = dict(call.extra or {})
-        function = {"name": call.name or "unknown", "arguments": json.dumps(call.arguments)}
-        function = {**extra.pop("function", {}), **function}
-        entry = {**extra, "id": call_id, "type": "function", "function": function}
-        message.setdefault("tool_calls", []).append(entry)
-    reason = "length" if reply.finish == "length" else "tool_calls" if "tool_calls" in message else "stop"
+    made = reply.message(reply.text if body.tool_choice == "none" else None)
+    if made.tool_calls:
+        repaired = repair_history((*request.messages, made))
+        made = next(message for message in reversed(repaired) if message.role == "assistant")
+        if body.parallel_tool_calls is False:
+            made = dataclasses.replace(made, tool_calls=made.tool_calls[:1])
+    message = chat_message(made, Refused(reasoning="reasoning_content"))
+    message["content"] = message["content"] or None
+    reason = "length" if reply.finish == "length" else "tool_calls" if made.tool_calls else "stop"
     tokens = {"prompt_tokens": reply.tokens.prompt, "completion_tokens": reply.tokens.completion}
     return {
         "id": f"chatcmpl-{number}",

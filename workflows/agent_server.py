@@ -51,7 +51,7 @@ class AgentEpisode:
         self.limit_reached: LimitReached | None = None
         self._session, self._llm, self._limits = session, llm, limits
         self._turns = self._calls = 0
-        self._is_over = False
+        self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]] | None] = asyncio.Queue()
 
     async def serve(self, until: Coroutine[Any, Any, None]) -> None:
@@ -62,7 +62,7 @@ class AgentEpisode:
         """
         ending = asyncio.create_task(until)
         ending.add_done_callback(lambda task: self._queue.put_nowait(None))
-        own_seconds, request = 0.0, None
+        own_seconds = 0.0
         try:
             while True:
                 since = time.monotonic()
@@ -73,18 +73,10 @@ class AgentEpisode:
                 if own_seconds > self._limits.seconds:
                     raise LimitReached("seconds", f"the program worked for more than {self._limits.seconds:g} s")
                 work, response = request
-                result = await self._attempt(work)
-                if not response.done():  # the client may have gone away
-                    response.set_result(result)
+                response.set_result(await self._attempt(work))
         finally:
             ending.cancel()
-            self._is_over = True
-            while True:  # what was under way or waits is refused, also by `_perform` from now on
-                if request is not None and not request[1].done():
-                    request[1].set_result(self._over())
-                if self._queue.empty():
-                    break
-                request = self._queue.get_nowait()
+            self._end.set_result(None)  # what was under way or waits is refused, as is all that comes
 
     async def complete(self, data: bytes) -> web.Response:
         """The response to a chat completion. An invalid request also costs a step.
@@ -134,17 +126,14 @@ class AgentEpisode:
         Raises:
             RequestRefused: It was not carried out, or it failed.
         """
-        if self._is_over:
-            raise self._over()
         response = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((work, response))
-        result = await response
-        if isinstance(result, RequestRefused):
+        await asyncio.wait([response, self._end], return_when=asyncio.FIRST_COMPLETED)
+        if not response.done():
+            raise RequestRefused(400, "episode_over", "The episode is over.")
+        if isinstance(result := response.result(), RequestRefused):
             raise result
         return result
-
-    def _over(self) -> RequestRefused:
-        return RequestRefused(400, "episode_over", "The episode is over.")
 
     async def _attempt(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """The result of work or its refusal. Most limits leave the program a grace period; any other error gets out."""
@@ -173,7 +162,8 @@ async def open_episode(session: SessionProtocol, llm: LLMProtocol, limits: Limit
     manager = StreamableHTTPSessionManager(mcp, json_response=True, stateless=True)
 
     async def respond(request: web.Request) -> web.Response:
-        kind, _, token = request.path.removeprefix("/").partition("/")
+        path = request.path.rstrip("/")
+        kind, _, token = path.removeprefix("/").partition("/")
         if kind != "mcp":
             token = request.headers.get("Authorization", "").rpartition(" ")[2]
         if token != episode.token:
@@ -182,12 +172,12 @@ async def open_episode(session: SessionProtocol, llm: LLMProtocol, limits: Limit
             if request.method == "POST":
                 return await asgi_response(manager.handle_request, request)
             return web.Response(status=405, headers={"Allow": "POST"})
-        if (request.method, request.path) == ("POST", "/v1/chat/completions"):
+        if (request.method, path) == ("POST", "/v1/chat/completions"):
             return await episode.complete(await request.read())
-        if (request.method, request.path) == ("GET", "/v1/models"):
+        if request.method == "GET" and f"{path}/".startswith("/v1/models/"):
             model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
-            return web.json_response({"object": "list", "data": [model]})
-        hint = " Set your SDK to chat completions." if request.path.endswith("/responses") else ""
+            return web.json_response({"object": "list", "data": [model]} if path == "/v1/models" else model)
+        hint = " Set your SDK to chat completions." if path.endswith("/responses") else ""
         raise RequestRefused(404, "not_found", f"There is only {ENDPOINTS}.{hint}")
 
     async def handle(request: web.Request) -> web.Response:

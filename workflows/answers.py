@@ -1,29 +1,46 @@
-"""Extracts the answer from a reply; `r_eval.llms.tool_calls` parses its calls."""
+"""Extracts the answer from a reply, and asks for one at the last chance; `r_eval.llms.tool_calls` parses calls."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Mapping
 
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.schema import ApiSpec
-from r_eval.llms.base import Reply, ToolCall
+from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.llms.json_text import FENCE, json_values
 from r_eval.llms.tool_calls import parse_action
+from r_eval.records import Outcome
+from r_eval.workflows.base import (
+    FINISH,
+    LimitReached,
+    LLMProtocol,
+    Workflow,
+    WorkflowResult,
+    completion_prompt,
+    ended,
+    prompt,
+    with_note,
+)
 
 MAX_TEXT, MAX_ANSWER = 20_000, 40_000
 """Characters of a reply that are searched for tags and for an answer."""
-_ANSWER = r"(?:(?:final|correct)\s+)?answer|(?:最终)?答案"
-_SENTENCE = rf"""(?:(?:so|thus|therefore|hence|in\ conclusion),?\s+|(?:所以|因此)[,，]?\s*)?
-(?:(?:(?:the|my)\s+)?(?:{_ANSWER})\s+(?:is\b|would\ be\b)\s*[:：]?|(?:最终)?答案[是为][:：]?)"""
-LABEL = re.compile(rf"[\s*_#>]*+(?:{_ANSWER}|回答|a)[\s*_]*+(?:[:：]|(?<!a)$)[\s*_]*+", re.IGNORECASE)
+_ANSWER = r"(?:(?:final|correct|short)\s+)?answers?|(?:最终)?答案"
+_OTHER = "回答|答え?|답변?|réponse|respuesta|risposta|antwort|ответ"
+_SENTENCE = rf"""(?:[^.!?。]{{1,80}}?[,，]\s*)?
+(?:(?:so|thus|therefore|hence|in\ conclusion),?\s+|(?:所以|因此)[,，]?\s*|here(?:\ is|['’]s)\s+)?
+(?:(?:(?:the|my)\s+)?(?:{_ANSWER})(?:\s+to\s+(?:the|this|that|your)\s+question)?
+    (?:\s+(?:is|are|(?:would|should|must)\ be)\b(?:\s+(?:therefore|thus|hence)\b)?\s*[:：]?|\s*[:：])
+|(?:最终)?答案[是为][:：]?)"""
+LABEL = re.compile(rf"[\s*_#>]*+(?:{_ANSWER}|{_OTHER}|a)[\s*_]*+(?:[:：]|(?<!a)$)[\s*_]*+", re.IGNORECASE)
 """The beginning of a line that says that the answer follows."""
 CONCLUSION = re.compile(rf"(?:^|(?<=[.!?。]))[\s*_#>]*+{_SENTENCE}[\s*_]*+(?=.{{0,20}}\w)", re.IGNORECASE | re.VERBOSE)
 FURTHER = re.compile(r"(?:question|q|问题)\s*+\d*+\s*+[:：]", re.IGNORECASE)
 THOUGHT = re.compile(r"^[*_#> ]*+Thought\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE | re.MULTILINE)
 BULLET, NUMBER = re.compile(r"[-*•]\s+(?=\S)"), re.compile(r"\d{1,2}[.)]\s+(?=\S)")
-PERIOD = re.compile(r"(?<=\w\w)[.。]$")
+PERIOD = re.compile(r"(?<=\w\w)(\**)[.。]$")
 TAGGED = re.compile(r"<(response|answer|final_answer)>((?:(?!<\1>).)*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
 BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})+)\}")
 INNER = re.compile(r"\\(?:text|textbf|mathrm)\{([^{}]*)\}")
@@ -100,7 +117,7 @@ def bare_answer(text: str) -> str:
             return _tidy(line[ends[-1] :] if ends else line, sentence=bool(ends))
         if line:
             lines.append(_tidy(line))
-    if len(lines) > 1 and (lines[0].endswith((":", "：")) or LABEL.match(lines[0])):
+    if len(lines) > 1 and (lines[0].endswith((":", "：", " is")) or LABEL.match(lines[0])):
         lines = lines[1:]
     for bullet in (BULLET, NUMBER):
         items = [bullet.sub("", line, count=1) for line in itertools.takewhile(bullet.match, lines)]
@@ -111,9 +128,9 @@ def bare_answer(text: str) -> str:
 
 def _tidy(text: str, sentence: bool = False) -> str:
     """An answer without emphasis marks and, if it is a sentence, without its period."""
-    text = PERIOD.sub("", text.strip()) if sentence else text
+    text = PERIOD.sub(r"\1", text.strip()) if sentence else text
     whole = re.fullmatch(r"\*\*([^*]+)\*\*|([^*]+)\*\*", text) if text.endswith("**") else None
-    return PERIOD.sub("", (whole[1] or whole[2]).strip()) if whole else text
+    return PERIOD.sub(r"\1", (whole[1] or whole[2]).strip()) if whole else text
 
 
 def long_answer(text: str) -> str:
@@ -130,3 +147,44 @@ def long_answer(text: str) -> str:
 def _excerpt(text: str) -> str:
     """The text to search for an answer: of a very long one, its beginning and end."""
     return text if len(text) <= MAX_ANSWER else f"{text[: MAX_ANSWER // 2]}\n{text[-MAX_ANSWER // 2 :]}"
+
+
+async def last_chance(
+    limit: LimitReached, owner: type[Workflow], specs: Mapping[str, ApiSpec], instruction: str, llm: LLMProtocol
+) -> WorkflowResult:
+    """Ask for the answer in the conversation that reached a limit; the outcome remains `exhausted`.
+
+    The runner does so for every workflow that leads one conversation. Query APIs are no longer offered. A conversation
+    with tool calls has Finish as its only tool, since servers refuse such calls in a request without tools. The call is
+    not required: some servers ignore or reject that, and an answer as text is parsed as well.
+
+    Args:
+        specs: The query APIs, so that a call is not mistaken for an answer.
+
+    Raises:
+        LLMError: The LLM failed for a reason other than the length of the conversation.
+        LimitReached: No further call is possible.
+    """
+    request_text = prompt(owner, "last_chance", instruction=instruction)
+    request = Request(with_note(limit.messages, request_text))
+    if not llm.chat:
+        request = Request(completion_prompt(request.messages, "Answer:"), stop=("\nQuestion:", "\n\n"))
+    elif any(message.tool_calls for message in limit.messages):
+        request = dataclasses.replace(request, tools=(FINISH,))
+    llm.note(request_text)
+    try:
+        reply = await llm.generate(request)
+    except LLMError as error:
+        if error.cause != "context":
+            raise
+        reply = Reply("")
+    answer = final_answer(reply, specs)
+    if not answer:
+        return ended("exhausted", limit.cause, f"{limit}; no answer at the last chance either")
+    return answered_after(limit, answer)
+
+
+def answered_after(limit: LimitReached, answer: str) -> WorkflowResult:
+    """The result of an episode whose answer came after a limit."""
+    outcome = Outcome(kind="exhausted", cause=limit.cause, detail=f"{limit}; answered after it")
+    return WorkflowResult(answer, outcome, "last_chance")

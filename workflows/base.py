@@ -65,18 +65,14 @@ class Demonstration:
     """A worked example: a question, its gold program, the calls that the program made, and its answer.
 
     Attributes:
-        thoughts: The reasoning before each call and before the answer, from the program's comments; "" for none.
+        thoughts: The reasoning before each call and, last, before the answer, from the program's comments; "" for none.
     """
 
     question: str
     program: str
     calls: tuple[Step, ...]
     answer: str
-    thoughts: tuple[str, ...] = ()
-
-    def thought(self, place: int) -> str:
-        """The reasoning before the call at a place; after the last call, the reasoning before the answer."""
-        return self.thoughts[place] if place < len(self.thoughts) else ""
+    thoughts: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

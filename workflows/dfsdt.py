@@ -111,18 +111,17 @@ class DFSDT(Workflow):
         search = _Search(self, session, llm, limits)
         try:
             answer = await search.expand(Node(messages, session.state()))
-            if answer is None and not search.give_ups:
+            if answer is not None:
+                return finished(answer, "finish")
+            if not search.give_ups:
                 depth = f"{self.max_nodes} nodes" if self.max_nodes else f"{limits.steps} steps"
                 raise LimitReached("depth", f"no answer within {depth} of depth", search.latest_messages)
+            times = "once" if search.give_ups == 1 else f"{search.give_ups} times"
+            outcome = Outcome(kind="gave_up", cause="give_up", detail=f"gave up {times}, no branch gave an answer")
         except LimitReached as limit:
             if not search.given_up:
                 raise
             outcome = Outcome(kind="exhausted", cause=limit.cause, detail=str(limit))
-            return WorkflowResult(search.given_up, outcome, "give_up")
-        if answer is not None:
-            return finished(answer, "finish")
-        times = "once" if search.give_ups == 1 else f"{search.give_ups} times"
-        outcome = Outcome(kind="gave_up", cause="give_up", detail=f"gave up {times}, no branch gave an answer")
         return WorkflowResult(search.given_up, outcome, "give_up" if search.given_up else "unparsed")
 
 

@@ -87,9 +87,9 @@ def initial_messages(question: TaskInput, system: str, finish: dict[str, Any], a
         messages.append(Message("user", demonstration.question))
         calls = [(step.api or "", step.arguments or {}, step.observation or "") for step in demonstration.calls]
         calls.append(("Finish", {**finish, answer_key: demonstration.answer}, "Done."))
-        for i, (api, arguments, observation) in enumerate(calls):
+        for i, (thought, (api, arguments, observation)) in enumerate(zip(demonstration.thoughts, calls, strict=True)):
             call = ToolCall(f"call{i:05d}", api, arguments)
-            messages.append(Message("assistant", demonstration.thought(i), (call,)))
+            messages.append(Message("assistant", thought, (call,)))
             messages.append(Message("tool", observation, call_id=call.id, name=api))
         # chat templates accept the next question only after a turn of the assistant
         messages.append(Message("assistant", demonstration.answer))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import textwrap
 import warnings
 
 from r_eval.environments.sandbox import answer_text
@@ -33,7 +34,8 @@ from r_eval.workflows.direct import QUESTION
 MAX_FENCED, MAX_BARE = 200_000, 20_000
 """Characters of a reply that are searched for a program, with and without a code fence."""
 TRIES = 5
-CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
+BLOCK = re.compile(r"```[ \t]*(\w*)[^\n`]*\n(.*?)(?:\n[ \t]*```|```|$)", re.DOTALL)
+LANGUAGES = ("", "python", "py", "python3", "tool_code")
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
@@ -50,7 +52,14 @@ class PAL(Workflow):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages = initial_messages(question, session, "" if llm.chat else QUESTION)
+        specs, label = list(session.specs.values()), "" if llm.chat else QUESTION
+        stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
+        system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
+        messages = [Message("system", system)]
+        for demonstration in question.demonstrations:
+            program = f"```python\n{demonstration.program.strip()}\n```"
+            messages += [Message("user", f"{label}{demonstration.question}"), Message("assistant", program)]
+        messages.append(Message("user", question.with_documents(f"{label}{question.text}")))
         request = Request(tuple(messages)) if llm.chat else Request(completion_prompt(messages, START), stop=STOP)
         text = (await llm.generate(request)).text
         code = program_in(text if llm.chat or "```" in text else f"{START}\n{text.strip()}\n```")
@@ -62,29 +71,13 @@ class PAL(Workflow):
         return finished(answer_text(result.answer), "program")
 
 
-def initial_messages(question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
-    """Instructions with a stub of each query API, demonstrations, the question.
-
-    Args:
-        label: Precedes each question.
-    """
-    specs = list(session.specs.values())
-    stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
-    system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
-    messages = [Message("system", system)]
-    for demonstration in question.demonstrations:
-        program = f"```python\n{demonstration.program.strip()}\n```"
-        messages += [Message("user", f"{label}{demonstration.question}"), Message("assistant", program)]
-    return [*messages, Message("user", question.with_documents(f"{label}{question.text}"))]
-
-
 def program_in(text: str) -> str:
-    """The program in a reply: the first fenced block, else the whole text, else the lines of valid Python from the
-    first line that looks like code; "" for none.
+    """The program in a reply: the first fenced block of Python, else the whole text, else the lines of valid Python
+    from the first line that looks like code; "" for none.
     """
-    block = CODE.search(text[:MAX_FENCED])
-    if block:
-        return block.group(1).strip()
+    for language, code in BLOCK.findall(text[:MAX_FENCED]):
+        if language.lower() in LANGUAGES:
+            return textwrap.dedent(code).strip()
     text = text[:MAX_BARE]
     starts = itertools.islice(BEGINNING.finditer(text), TRIES)
     candidates = (_readable(text[start.start() :].split("\n"), TRIES) for start in starts)

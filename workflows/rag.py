@@ -73,20 +73,17 @@ class RAG(Workflow):
     async def _retrieve(self, query: str, session: SessionProtocol) -> list[str]:
         """The results of the search, best first; if there are none, those for the similar names that it suggests."""
         spec = search_api(session.specs)
-        types = {name: schema.get("type") for name, schema in spec.json_schema()["properties"].items()}
-        sizes = {name: self.top_k for name in LENGTHS if types.get(name) == "integer"}
-        parameter = text_parameter(spec) or next(iter(types), "query")
-        result = await session.call(spec.name, {**sizes, parameter: query})
-        results = [result]
-        similar = SIMILAR.search(result.observation)
-        if result.error == "not_found" and similar:
+        sizes = {p.name: self.top_k for p in spec.parameters if p.name in LENGTHS and p.schema.get("type") == "integer"}
+        parameter = text_parameter(spec) or next((p.name for p in spec.parameters), "query")
+        results = [await session.call(spec.name, {**sizes, parameter: query})]
+        similar = SIMILAR.search(results[0].observation)
+        if results[0].error == "not_found" and similar:
             names = similar.group(1).split(", ")[: self.top_k]
             results = [await session.call(spec.name, {**sizes, parameter: name}) for name in names]
         texts: list[str] = []
         for result in results:
             if result.error is None:
-                found = isinstance(result.value, list)
-                texts += [_passage(item) for item in result.value] if found else [result.observation]
+                texts += map(_passage, result.value) if isinstance(result.value, list) else [result.observation]
         return list(dict.fromkeys(texts))[: self.top_k]
 
 
@@ -125,10 +122,8 @@ def search_api(specs: Mapping[str, ApiSpec]) -> ApiSpec:
 
 def text_parameter(spec: ApiSpec) -> str | None:
     """The parameter for the query, if an API requires one string and nothing else; otherwise None."""
-    required = [p.name for p in spec.parameters if p.required]
-    if len(required) == 1 and spec.json_schema()["properties"][required[0]].get("type") == "string":
-        return required[0]
-    return None
+    required = [p for p in spec.parameters if p.required]
+    return required[0].name if len(required) == 1 and required[0].schema.get("type") == "string" else None
 
 
 def _passage(item: Any) -> str:

@@ -16,7 +16,6 @@ from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Step
 from r_eval.workflows.answers import THOUGHT, action_answer
 from r_eval.workflows.base import (
-    Demonstration,
     LimitReached,
     Limits,
     LLMProtocol,
@@ -79,24 +78,17 @@ def initial_messages(question: TaskInput, session: SessionProtocol) -> list[Mess
     system = prompt(ReAct, "react", domain=session.description, actions=actions, instruction=question.instruction)
     messages = [Message("system", system)]
     for demonstration in question.demonstrations:
-        messages += demonstration_messages(demonstration, session)
+        messages.append(Message("user", f"Question: {demonstration.question}"))
+        *thoughts, last = demonstration.thoughts
+        step = 0
+        for step, (thought, call) in enumerate(zip(thoughts, demonstration.calls, strict=True), 1):
+            thought = thought or prompt(ReAct, "react_thought", call=call.api or "")
+            action = format_action(call, session.specs[call.api or ""])
+            messages.append(Message("assistant", f"Thought {step}: {thought}\nAction {step}: {action}"))
+            messages.append(Message("user", f"Observation {step}: {call.observation or ''}"))
+        ending = f"{last or prompt(ReAct, 'react_finish')}\nAction {step + 1}: Finish[{demonstration.answer}]"
+        messages.append(Message("assistant", f"Thought {step + 1}: {ending}"))
     return [*messages, Message("user", question.with_documents(f"Question: {question.text}"))]
-
-
-def demonstration_messages(demonstration: Demonstration, session: SessionProtocol) -> list[Message]:
-    """A worked example in ReAct's notation, from the calls that its program made."""
-    messages = [Message("user", f"Question: {demonstration.question}")]
-    for step, call in enumerate(demonstration.calls, 1):
-        thought = demonstration.thought(step - 1) or prompt(ReAct, "react_thought", call=call.api or "")
-        action = format_action(call, session.specs[call.api or ""])
-        messages.append(Message("assistant", f"Thought {step}: {thought}\nAction {step}: {action}"))
-        messages.append(Message("user", f"Observation {step}: {call.observation or ''}"))
-    last = len(demonstration.calls) + 1
-    thought = demonstration.thought(last - 1) or prompt(ReAct, "react_finish")
-    return [
-        *messages,
-        Message("assistant", f"Thought {last}: {thought}\nAction {last}: Finish[{demonstration.answer}]"),
-    ]
 
 
 def api_description(spec: ApiSpec) -> str:

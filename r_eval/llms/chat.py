@@ -40,7 +40,7 @@ def chat_body(llm: LLM, request: Request, refused: Refused = Refused()) -> dict[
     messages = fold_system(request.messages) if "system" in refused.names else request.messages
     data: dict[str, Any] = {
         "model": llm.model,
-        "messages": [_message(message, refused) for message in messages],
+        "messages": [chat_message(message, refused) for message in messages],
         "temperature": llm.temperature,
         "max_tokens": request.max_tokens or llm.max_tokens,
     }
@@ -84,7 +84,8 @@ def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(folded)
 
 
-def _message(message: Message, refused: Refused) -> dict[str, Any]:
+def chat_message(message: Message, refused: Refused) -> dict[str, Any]:
+    """A message in the form that chat completions have for it, without what a server refuses."""
     entry: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.role == "tool":
         entry["tool_call_id"] = message.call_id

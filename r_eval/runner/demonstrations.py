@@ -62,7 +62,7 @@ def reasoning(program: str, calls: Sequence[str], apis: Container[str]) -> tuple
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(program).readline))
     except (tokenize.TokenError, SyntaxError):  # the sandbox reads a newer Python than ours
-        return ()
+        return ("",) * (len(calls) + 1)
     sites: list[tuple[str, str]] = []
     waiting: list[str] = []
     for token, after in pairwise(tokens):

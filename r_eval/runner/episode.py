@@ -21,8 +21,8 @@ from r_eval.runner.clock import Clock
 from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.runner.plan import PlannedCell
 from r_eval.seeds import Seeds
+from r_eval.workflows.answers import last_chance
 from r_eval.workflows.base import Demonstration, LimitReached, Limits, TaskInput, Workflow, WorkflowResult, ended
-from r_eval.workflows.last_chance import last_chance
 
 
 def episode_id(cell: PlannedCell, question: Question, epoch: int) -> str:

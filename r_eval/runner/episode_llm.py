@@ -97,6 +97,8 @@ class EpisodeLLM:
             raise LLMError("request", f"{self._llm.name} is a base model: tools need a chat template; {able}")
         self._check(request)
         self.usage.calls += 1
+        if request.max_tokens is not None and request.max_tokens > self._llm.max_tokens:
+            request = dataclasses.replace(request, max_tokens=None)  # the LLM's own limit holds for all workflows
         if self._seeds is not None:
             request = dataclasses.replace(request, seed=self._seeds.of(f"reply {self.usage.calls}"))
         reply, seconds, replayed = await self._fitting(self._replies, request, self._llm.native_tools)

@@ -1,4 +1,4 @@
-"""Every conversation of every workflow goes through the chat templates of six model families.
+"""Every conversation of every workflow goes through the chat templates of eight model families.
 
 The templates are written from the rules that the families document: which roles there are, that turns alternate, what
 ids calls have, where tools and their results stand. What a rule forbids is raised, as the real templates raise it.
@@ -19,6 +19,7 @@ import pytest
 from r_eval.environments.base import Environment
 from r_eval.llms.base import Reply, Request, ToolCall
 from r_eval.llms.chat import chat_body, fold_system
+from r_eval.llms.tool_calls import format_tool_call
 from r_eval.records import Document, Question, Tokens
 from r_eval.workflows.agent import Agent
 from r_eval.workflows.base import Workflow
@@ -86,6 +87,20 @@ DEEPSEEK = """
   {%- for c in m.tool_calls %}<|tool_call|>{{ c.function.name }}\n{{ c.function.arguments }}{% endfor %}
 {%- endfor %}"""
 
+QWEN_3 = (
+    """
+{%- if not messages | selectattr('role', 'equalto', 'user') | list %}{{ refuse('no user query') }}{% endif %}"""
+    + QWEN
+)
+GPT_OSS = """
+{%- set last = namespace(name=none) %}
+{%- for m in messages %}
+  {%- if m.role == 'assistant' and '<|channel|>' in (m.content or '') %}{{ refuse('tags in the content') }}{% endif %}
+  {%- if m.tool_calls %}{% set last.name = m.tool_calls[0].function.name %}{% endif %}
+  {%- if m.role == 'tool' and last.name is none %}{{ refuse('no assistant message with a tool call') }}{% endif %}
+<|start|>{{ m.role }}<|message|>{{ m.content or '' }}<|end|>
+{% endfor %}"""
+
 
 class Family(NamedTuple):
     """A model family's template, what it takes, and whether turns must alternate."""
@@ -107,6 +122,8 @@ FAMILIES = {
     "Mistral": Family(MISTRAL, tools=True, system=True, alternates=True),
     "Gemma 2": Family(GEMMA, tools=False, system=False, alternates=True),
     "DeepSeek": Family(DEEPSEEK, tools=True, system=True, alternates=False),
+    "Qwen 3": Family(QWEN_3, tools=True, system=True, alternates=False),
+    "GPT-OSS": Family(GPT_OSS, tools=True, system=True, alternates=False),
 }
 AGENTS = Path(__file__).parents[1] / "agents.py"
 WORKFLOWS: dict[str, Any] = {
@@ -141,31 +158,28 @@ REPLIES = ["call", "thought", "cut", "give up", "unreadable", "empty call"]
 
 def speak(kind: str, number: int, request: Request) -> Reply:
     """A reply of a kind, natively where tools are offered."""
-    calls = {
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
         "call": ("find_dish", {"name": "o"}),
         "give up": ("Finish", {"return_type": "give_up_and_restart"}),
         "empty call": ("Finish", {}),
         "unreadable": ("find_dish", {"x": 1}),
     }
     text = 'I look.\nAction: find_dish(name="o")\n```python\nanswer = find_dish(name=3)[9]\n```'
-    finish: Any = "length" if kind == "cut" else "stop"
-    tokens = Tokens(prompt=10, completion=5)
-    if kind not in calls or not request.tools:
-        name, arguments = calls.get(kind, ("find_dish", {"name": "o"}))
-        written = f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
-        has_call = kind in calls and "<tool_call>" in request.messages[0].content
-        return Reply(
-            written if has_call else "" if kind == "empty call" else text if kind != "thought" else "Hm.",
-            (),
-            finish,
-            tokens,
-        )
-    name, arguments = calls[kind]
-    return Reply("", (ToolCall(f"id{number:07d}", name, arguments),), "tool_calls", tokens)
+    text, made = {"thought": "Hm.", "empty call": ""}.get(kind, text), ()
+    if kind in calls and (request.tools or "<tool_call>" in request.messages[0].content):
+        call = ToolCall(f"id{number:07d}", *calls[kind])
+        text, made = ("", (call,)) if request.tools else (format_tool_call(call), ())
+    return Reply(text, made, "length" if kind == "cut" else "stop", Tokens(prompt=10, completion=5))
 
 
-def conversations(name: str, family: Family, play: Any) -> Iterator[Request]:  # noqa: F811
-    """Everything that an LLM of a family is sent in some episodes of a workflow."""
+@pytest.fixture(scope="module")
+def known() -> dict[tuple[str, bool], list[Request]]:
+    """Requests of workflows, by their names and whether the LLM takes tools; what families share is played once."""
+    return {}
+
+
+def conversations(name: str, native: bool, play: Any) -> Iterator[Request]:  # noqa: F811
+    """Everything that an LLM is sent in some episodes of a workflow."""
     for turn in range(len(REPLIES)):
         numbers = itertools.count()
         kinds = itertools.islice(itertools.cycle(REPLIES), turn, None)
@@ -174,7 +188,7 @@ def conversations(name: str, family: Family, play: Any) -> Iterator[Request]:  #
             workflow,
             lambda request, kinds=kinds, numbers=numbers: speak(next(kinds), next(numbers), request),
             shown=DEMONSTRATIONS,
-            native=family.tools,
+            native=native,
             question=QUESTION,
             steps=5,
         )
@@ -210,11 +224,14 @@ def test_a_template_takes_every_conversation_of_a_workflow(
     name: str,
     family: str,
     play: Any,  # noqa: F811
+    known: dict[tuple[str, bool], list[Request]],
     pantry: Environment,
 ) -> None:
     if name == "agent" and importlib.util.find_spec("mcp") is None:
         pytest.skip("the MCP SDK is not installed (extra: mcp)")
-    for request in conversations(name, FAMILIES[family], play):
+    key = (name, FAMILIES[family].tools)
+    known[key] = known.get(key) or list(conversations(*key, play))
+    for request in known[key]:
         for message in request.messages:
             assert message.content.strip() or message.tool_calls, "an empty turn"
         assert QUESTION.question in rendered(FAMILIES[family], request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from r_eval.environments.sandbox import ProgramLimits, Sandbox
 from r_eval.llms.base import Reply, Request
 from r_eval.records import Episode, Question, Step
 from r_eval.workflows.base import Limits, Workflow
-from tests.workflow_contract import Talker, played
+from tests.workflow_contract import Talker, play_episode
 
 LLMClient = Callable[[Request], Reply | str] | Sequence[Reply | str]
 
@@ -86,7 +87,8 @@ def play(pantry: Environment, brief_sandbox: Sandbox) -> Play:
         **limits: Any,
     ) -> Played:
         llm = talker(speaker, native)
-        episode = played(workflow, llm, environment or pantry, Limits(**limits), question, shown, brief_sandbox)
-        return Played(episode, llm.requests)
+        where = environment or pantry
+        playing = play_episode(workflow, llm, where, Limits(**limits), brief_sandbox, question, shown)
+        return Played(asyncio.run(playing), llm.requests)
 
     return carry_out

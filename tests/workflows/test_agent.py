@@ -115,6 +115,7 @@ EXAMPLE = Question(
         ("""print('{"other": 1}')""", '{"other": 1}', ("finished", "")),
         ("print('{')", "{", ("finished", "")),
         ("""print('{\\n  "answer": "two\\\\nlines"\\n}')""", "two\nlines", ("finished", "")),
+        ("""print('{"log": 1}\\n{\\n  "answer": "x"\\n}')""", "x", ("finished", "")),
         ("""print('{"answer": ""}')""", "", ("gave_up", "no_answer")),
         ("""print('{"answer": null}')""", "", ("gave_up", "no_answer")),
         ("print(' ')", "", ("gave_up", "no_answer")),
@@ -274,7 +275,7 @@ def test_a_program_is_found_from_the_grids_folder_and_counts_by_its_content(
     tmp_path: Path, entry: dict[str, Any]
 ) -> None:
     fingerprints = []
-    for folder, text in (("a", "x = 1"), ("b", "x = 1"), ("c", "x = 2")):
+    for folder, text in (("a", "answer = 1"), ("b", "answer = 1"), ("c", "answer = 2")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(text, encoding="utf-8")
         (cell,) = cells(tmp_path / folder, entry)
@@ -289,10 +290,11 @@ def test_a_program_is_found_from_the_grids_folder_and_counts_by_its_content(
         ({}, "expected either command"),
         ({"command": ["python"], "function": "a.py:b"}, "expected either command"),
         ({"command": "python mine.py"}, "command must be a list of texts"),
-        ({"command": []}, "command is empty"),
+        ({"command": []}, "command must be a list of texts"),
         ({"command": ["no-such-program-here"]}, "there is no program no-such-program-here"),
         ({"function": "mine.py"}, "expected function: my_agent.py:answer"),
         ({"function": "none.py:answer"}, "none.py: no such file"),
+        ({"function": f"{AGENTS}:anser"}, "agents.py has no anser"),
         ({"command": ["python"], "pass_env": ["OPENAI_API_KEY"]}, "OPENAI_API_KEY is set for each episode"),
         ({"command": ["python"], "beam": 2}, "unknown setting 'beam'"),
     ],

@@ -40,12 +40,18 @@ class Open:
     def mcp_url(self) -> str:
         return f"{self.episode.address}/mcp/{self.episode.token}"
 
-    async def post(self, body: Any, token: str | None = None) -> tuple[int, Any]:
+    async def request(
+        self, body: Any, path: str = "/v1/chat/completions", token: str | None = None, method: str = "POST"
+    ) -> tuple[int, Any]:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.episode.token if token is None else token}"}
-        url = f"{self.episode.address}/v1/chat/completions"
-        async with aiohttp.ClientSession(headers=headers) as client, client.post(url, data=data) as response:
-            return response.status, json.loads(await response.text())
+        headers["Content-Type"] = "application/json"
+        url = self.episode.address + path.replace("TOKEN", self.episode.token)
+        async with (
+            aiohttp.ClientSession(headers=headers) as client,
+            client.request(method, url, data=data) as response,
+        ):
+            return response.status, json.loads(await response.text() or "{}")
 
     def openai(self) -> Any:
         """OpenAI's own client."""
@@ -139,15 +145,14 @@ def test_the_client_of_the_mcp_sdk_sees_what_a_model_is_shown_and_no_more(use: U
 
 def test_an_episode_is_open_for_its_own_token_until_its_end(use: Use) -> None:
     async def work(opened: Open) -> None:
-        statuses = [(await opened.post({"messages": [USER]}, token))[0] for token in (None, "", "agent-wrong")]
+        statuses = [(await opened.request({"messages": [USER]}, token=token))[0] for token in (None, "", "agent-wrong")]
         assert statuses == [200, 401, 401]
-        async with aiohttp.ClientSession() as client, client.post(f"{opened.mcp_url}x", json={}) as response:
-            assert response.status == 401
+        assert (await opened.request({}, "/mcp/TOKENx"))[0] == 401
 
     opened = use("one", work)
     assert len(opened.steps) == 1
     with pytest.raises(aiohttp.ClientConnectionError):
-        asyncio.run(opened.post({"messages": [USER]}))
+        asyncio.run(opened.request({"messages": [USER]}))
 
 
 @pytest.mark.parametrize(
@@ -168,12 +173,15 @@ def test_an_episode_is_open_for_its_own_token_until_its_end(use: Use) -> None:
         ({"messages": [USER], "response_format": {"type": "json_object"}}, "response_format.type: "),
         ({"messages": [USER], "max_tokens": -1}, "max_tokens: "),
         ({"messages": [USER], "tools": [{"type": "web_search"}]}, "tools.0"),
+        ({"messages": [USER], "tools": [{"function": {"name": "find dish"}}]}, "tools: each needs a name of its own"),
+        ({"messages": [USER], "tools": [TOOL, TOOL]}, "tools: each needs a name of its own"),
+        ({"messages": [USER], "tools": [{"function": {"name": "f", "parameters": {"type": "string"}}}]}, "'object'"),
         ({"messages": [USER], "tools": [TOOL], "tool_choice": {"function": {"name": "no"}}}, "the tool 'no'"),
     ],
 )
 def test_an_invalid_request_is_refused_and_recorded(use: Use, body: Any, message: str) -> None:
     async def work(opened: Open) -> None:
-        status, refusal = await opened.post(body)
+        status, refusal = await opened.request(body)
         assert (status, refusal["error"]["code"]) == (400, "invalid_request")
         assert message in refusal["error"]["message"]
         (step,) = opened.steps
@@ -182,20 +190,35 @@ def test_an_invalid_request_is_refused_and_recorded(use: Use, body: Any, message
     use("", work)
 
 
-def test_other_addresses_are_refused_with_those_that_exist(use: Use) -> None:
-    async def work(opened: Open) -> None:
-        async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {opened.episode.token}"}) as client:
-            async with client.post(f"{opened.episode.address}/v1/responses", json={}) as response:
-                assert (response.status, "Set your SDK to chat completions" in await response.text()) == (404, True)
-            async with client.get(opened.mcp_url) as response:
-                assert response.status == 405
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
-    use("", work)
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "part"),
+    [
+        ("POST", "/v1/chat/completions/", {"messages": [USER]}, 200, "hello"),
+        ("GET", "/v1/models/", None, 200, "'object': 'list'"),
+        ("GET", "/v1/models/gpt-4o", None, 200, "'object': 'model'"),
+        ("POST", "/mcp/TOKEN/", LIST, 200, "find_dish"),
+        ("GET", "/mcp/TOKEN", None, 405, ""),
+        ("DELETE", "/mcp/TOKEN", None, 405, ""),
+        ("POST", "/v1/embeddings", {}, 404, "There is only POST /v1/chat/completions"),
+        ("POST", "/v1/responses", {}, 404, "Set your SDK to chat completions"),
+    ],
+)
+def test_addresses_may_end_in_a_slash_and_others_are_refused_with_those_that_exist(
+    use: Use, method: str, path: str, body: Any, status: int, part: str
+) -> None:
+    async def work(opened: Open) -> None:
+        found, data = await opened.request(body, path, method=method)
+        assert (found, part in str(data)) == (status, True), data
+
+    use(["hello"], work)
 
 
 def test_requests_at_once_are_answered_one_after_another(use: Use) -> None:
     async def work(opened: Open) -> None:
-        requests = [opened.post({"messages": [{"role": "user", "content": str(i)}]}) for i in range(50)]
+        requests = [opened.request({"messages": [{"role": "user", "content": str(i)}]}) for i in range(50)]
         answers = [
             (status, data["choices"][0]["message"]["content"]) for status, data in await asyncio.gather(*requests)
         ]
@@ -217,6 +240,20 @@ def test_system_messages_become_one_and_content_may_have_parts() -> None:
     assert request_of(messages=[{"role": "user", "content": "\ud800 x"}]).messages == (Message("user", "\ufffd x"),)
 
 
+def test_numbers_may_be_written_as_floats_and_what_is_empty_is_not_refused() -> None:
+    request = request_of(max_tokens=256.0, functions=[], tools=[], tool_choice="auto", n=1, stop=None, logprobs=False)
+    assert (request.max_tokens, request.tools, request.stop) == (256, (), ())
+
+
+def test_a_reply_is_no_longer_than_the_llms_own_limit(use: Use) -> None:
+    async def work(opened: Open) -> None:
+        for length in (100_000, 9):
+            await opened.request({"messages": [USER], "max_tokens": length})
+        assert [request.max_tokens for request in opened.llm.requests] == [None, 9]
+
+    use(["hello"], work)
+
+
 def test_a_tool_that_must_be_called_is_offered_alone() -> None:
     other = {"type": "function", "function": {"name": "other"}}
     choice = {"type": "function", "function": {"name": "find_dish"}}
@@ -228,8 +265,10 @@ def test_ids_of_calls_are_those_of_the_server_unless_they_were_there_before() ->
     call = {"id": "call00000", "type": "function", "function": {"name": "find_dish", "arguments": "{}"}}
     request = request_of(messages=[USER, {"role": "assistant", "content": None, "tool_calls": [call]}])
     reply = Reply("", (ToolCall("call00000", "find_dish", {}), ToolCall("own.1", "find_dish", {})))
-    message = completion(reply, request, Body(messages=[USER]), 1)["choices"][0]["message"]
-    assert [entry["id"] for entry in message["tool_calls"]] == ["call00001", "own.1"]
+    for parallel, ids in ((None, ["call00001", "own.1"]), (False, ["call00001"])):
+        body = Body(messages=[USER], parallel_tool_calls=parallel)
+        message = completion(reply, request, body, 1)["choices"][0]["message"]
+        assert [entry["id"] for entry in message["tool_calls"]] == ids
 
 
 def test_what_a_provider_wants_back_is_handed_on() -> None:

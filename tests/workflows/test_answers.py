@@ -50,12 +50,10 @@ JANE = action("searchPerson", name="Jane Roe", organization="Acme")
     [
         *((text, KENYA) for text in ("Search[Kenya]", "search['Kenya']", "Search[entity=Kenya]", "Search[Kenya")),
         ("Thought 1: I need it.\nAction 1: Search[Kenya]\nObservation 1: ...\nAction 2: Finish[Nairobi]", KENYA),
-        ("**Action 1:** `Search[Kenya]`", KENYA),
         ("Action: Search\nAction Input: Kenya", KENYA),
         ("searchPerson(name=Jane Roe, organization=Acme)", JANE),
         ("SearchPerson[ name = Jane Roe , organization = Acme ]", JANE),
         ("searchPerson(name=Roe, Jane, limit=2)", action("searchPerson", name="Roe, Jane", limit="2")),
-        ("searchPerson(“李娜”, “北大”, 5)", action("searchPerson", name="李娜", organization="北大", limit=5)),
         ("searchPerson(name=2001, limit=true)", action("searchPerson", name="2001", limit=True)),
         ("Action: Look[Kenya]", action("Look", input="Kenya")),
         ("Search[  ]", action("Search")),
@@ -74,12 +72,6 @@ def test_text_in_square_brackets_or_quotes_is_literal(entity: str) -> None:
     for text in (f"Action 1: Search[{entity}]", f'Search(entity="{quoted}")'):
         parsed = parse_action(text, SPECS)
         assert (parsed and parsed.arguments) == {"entity": entity}
-
-
-def test_nothing_of_an_action_is_ever_evaluated() -> None:
-    code = "__import__('os').getcwd()"
-    found = parse_action(f"Search({code})", SPECS)
-    assert (found and found.arguments) == {"entity": code}
 
 
 # Answers
@@ -112,6 +104,16 @@ def test_the_argument_of_finish_is_the_answer_as_text(text: str, answer: str) ->
         ("Sure! The correct answer is Nairobi.", "Nairobi"),
         ("The answer is not Kisumu. So the answer is Nairobi.", "Nairobi"),
         ("Final Answer: The answer is Nairobi.", "Nairobi"),
+        ("Based on [1] and [2], the answer is Nairobi.", "Nairobi"),
+        ("Kisumu is smaller, so the answer is: **Nairobi**.", "Nairobi"),
+        ("综上所述，答案是内罗毕。", "内罗毕"),
+        ("The answer to your question is Nairobi.", "Nairobi"),
+        ("The answer should be Nairobi.", "Nairobi"),
+        ("Sure, here's the answer: Nairobi", "Nairobi"),
+        ("My answer: Nairobi", "Nairobi"),
+        ("The answers are egg and butter.", "egg and butter"),
+        ("The answer is\n\nNairobi", "Nairobi"),
+        *((f"{word}：内罗毕", "内罗毕") for word in ("答", "答え", "답", "Ответ", "Réponse ", "Short answer")),
         ("<final_answer>Nairobi</final_answer>", "Nairobi"),
         ("It has these:\n1. egg\n2. butter\nEnjoy! 😀", "egg; butter"),
         ("The capital is:\nNairobi", "Nairobi"),
@@ -204,6 +206,7 @@ def test_no_reply_raises(text: str) -> None:
         ("x", "\n", "```x"),
         ("So the answer is ", "*", ""),
         ("", ". The answer is ", ""),
+        ("", ". b, c, ", "answer"),
         ("", '{"answer": ', "}"),
         ("\\boxed{", "{a}", ""),
         ("f(1", "+1", ")"),

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from r_eval import Grid, run
 from r_eval.llms.base import LLM
 from r_eval.records import Question
 from r_eval.workflows.base import Workflow
+from r_eval.workflows.dfsdt import DFSDT
 from r_eval.workflows.direct import Direct
+from r_eval.workflows.fc import FC
 from r_eval.workflows.pal import PAL
 from r_eval.workflows.rag import RAG
 from r_eval.workflows.react import ReAct
-from tests.tiny_models import causal_model
 
 SHOT = Question(
     id="q0",
@@ -79,25 +77,8 @@ def test_react_continues_its_text(complete: Any) -> None:
     assert "Thought 1: Thought" not in text_of(played, 1)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not all(importlib.util.find_spec(name) for name in ("torch", "transformers")), reason="needs the extra hf"
-)
-def test_a_base_model_runs_in_every_workflow_that_needs_no_tools_and_the_others_say_why(tmp_path: Path) -> None:
-    model = causal_model(tmp_path / "model", context=20_000)
-    grid = Grid(
-        name="base",
-        llms=[{"llm": f"hf/{model}", "name": "base", "max_tokens": 16}],
-        workflows=["direct", "react", "pal", "fc", "dfsdt"],
-        tasks=["aminer/soay-easy"],
-        samples=1,
-        shots=1,
-        limits={"steps": 2},
-    )
-    for episode in run(grid, tmp_path / "run").episodes():
-        if episode.workflow in ("fc", "dfsdt"):
-            assert (episode.outcome.kind, episode.outcome.cause) == ("llm_failure", "request")
-            assert "is a base model: tools need a chat template" in episode.outcome.detail
-        else:
-            assert episode.outcome.kind != "llm_failure"
-            assert episode.usage.completion_tokens > 0
+@pytest.mark.parametrize("workflow", [FC(), DFSDT()], ids=["fc", "dfsdt"])
+def test_a_workflow_that_needs_tools_says_so(complete: Any, workflow: Workflow) -> None:
+    played = complete(workflow, ["omelette"])
+    assert (played.outcome, played.requests) == (("llm_failure", "request"), [])
+    assert "is a base model: tools need a chat template" in played.episode.outcome.detail

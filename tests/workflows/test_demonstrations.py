@@ -26,6 +26,7 @@ from r_eval.workflows.base import Demonstration, Workflow, make
 from tests.paper import paper_tasks
 
 WORKFLOWS = names("workflows", Workflow)
+ASKING = [name for name, cls in WORKFLOWS.items() if cls.uses_llm and name != "agent"]  # which shows what it likes
 SHOTS = 6
 SOLVED = 14
 """Questions of a task that are shown and then asked."""
@@ -44,15 +45,7 @@ def worked_out(name: str) -> tuple[Task, Environment, tuple[Demonstration, ...]]
     return task, environment, asyncio.run(work())
 
 
-def test_the_workflows_that_ask_an_llm_are_these() -> None:
-    asking = {name for name, cls in WORKFLOWS.items() if cls.uses_llm}
-    assert asking == {"react", "pal", "fc", "dfsdt", "rag", "direct", "agent"}  # an agent shows what it likes
-
-
-@pytest.mark.parametrize(
-    ("workflow", "native"),
-    [*((name, True) for name in ("react", "pal", "fc", "dfsdt", "rag", "direct")), ("fc", False), ("dfsdt", False)],
-)
+@pytest.mark.parametrize(("workflow", "native"), [*((name, True) for name in ASKING), ("fc", False), ("dfsdt", False)])
 @pytest.mark.parametrize("name", paper_tasks())
 def test_replies_as_they_are_shown_solve_the_task(name: str, workflow: str, native: bool, play: Any) -> None:
     task, environment, demonstrations = worked_out(name)
@@ -115,7 +108,7 @@ def test_no_question_that_is_shown_is_asked_in_any_task_of_the_paper(seed: int) 
         ("# Inner first.\nanswer = age(find(x))", ["find", "age"], ("", "Inner first.", "")),
         ("a = find('# no comment')\nanswer = a", ["find"], ("", "")),
         ("if x:\n    # Never.\n    find(x)\n# Else.\nanswer = age(y)", ["age"], ("Else.", "")),
-        ("answer = (", ["find"], ()),
+        ("answer = (", ["find"], ("", "")),
     ],
 )
 def test_comments_of_a_program_are_the_thoughts_before_its_calls(

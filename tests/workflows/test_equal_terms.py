@@ -143,25 +143,18 @@ def test_react_and_fc_have_the_same_turns_and_dfsdt_as_many_in_a_branch(
         assert "Answer now" in played.requests[-1].messages[-1].content, name
 
 
-def test_an_observation_is_cut_at_the_same_place_for_all_and_says_so(play: Play) -> None:
-    def shown(workflow: Workflow) -> tuple[str, Any]:
-        played = play(workflow, lambda request: looking(request, 5), environment=Herbarium(), steps=2, observation=50)
-        return played.said(1)[-1][1].removeprefix("Observation 1: "), played.calls[0]
-
-    texts = []
+def test_an_observation_is_cut_at_the_same_place_for_all_and_says_so_and_a_repeated_call_has_the_same(
+    play: Play,
+) -> None:
+    observations = set()
     for name in STEPWISE:
-        text, call = shown(WORKFLOWS[name])
-        assert (text, call.cut) == (call.observation, True)
-        assert "more lines" in text
-        texts.append(text)
-    assert len(set(texts)) == 1
-
-
-def test_a_repeated_call_is_answered_like_the_first_by_all(play: Play) -> None:
-    for name in STEPWISE:
-        played = play(WORKFLOWS[name], looking, environment=Herbarium(), steps=3, last_chance=False)
-        assert len({call.observation for call in played.calls}) == 1
-        assert played.notes == []
+        limits: dict[str, Any] = {"steps": 3, "observation": 50, "last_chance": False}
+        played = play(WORKFLOWS[name], lambda request: looking(request, 5), environment=Herbarium(), **limits)
+        assert played.said(1)[-1][1].removeprefix("Observation 1: ") == played.calls[0].observation
+        assert (all(call.cut for call in played.calls), played.notes) == (True, [])
+        observations |= {call.observation for call in played.calls}
+    (text,) = observations
+    assert "more lines" in str(text)
 
 
 # Passages and demonstrations, as a grid has them

@@ -13,14 +13,10 @@ import pytest
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
-from r_eval.folder import Cell
-from r_eval.llms.base import LLM, Reply, Request
 from r_eval.records import Episode, Question
-from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.plan import PlannedCell, PlannedTask
-from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits
 from r_eval.workflows.pal import PAL
+from tests.workflow_contract import Talker, play_episode
 from tests.workflows.hostile import FAMILIES, programs
 
 EACH = 60
@@ -32,13 +28,6 @@ LONGEST = 15.0
 SECRET = "tulip-and-cinnabar"
 VARIABLE = "R_EVAL_HOSTILE_TEST"
 GOOD = "answer = [dish for dish in find_dish(name='o') if 'egg' in ingredients(dish=dish)][0]"
-
-
-class Programmer(LLM):
-    """Writes the program that the question is."""
-
-    async def generate(self, request: Request) -> Reply:
-        return Reply(f"```python\n{request.messages[-1].content}\n```")
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +45,16 @@ def listener() -> Iterator[socket.socket]:
 
 def run(codes: list[str], pantry: Environment, cage: Sandbox) -> list[Episode]:
     """An episode for each program, as many at once as the sandbox has workers."""
-    programmer = Programmer("programmer", "programmer", {})
+    programmer = Talker(lambda request: f"```python\n{request.messages[-1].content}\n```")
     places = asyncio.Semaphore(WORKERS)
 
-    async def one(number: int, code: str) -> Episode:
-        question = Question(id=f"q{number}", question=code, answers=["omelette"], level="KS")
-        task = Task("pantry/test", "pantry", (question,), ())
-        planned = PlannedTask(task, pantry, (question,), ())
-        cell = PlannedCell(Cell("pal", "programmer", "clean", task.name), PAL(), planned, {})
+    async def one(code: str) -> Episode:
+        question = Question(id="q", question=code, answers=["omelette"], level="KS")
         async with places:
-            return await run_episode(cell, question, 0, programmer, Resources(Limits(seconds=60), cage))
+            return await play_episode(PAL(), programmer, pantry, Limits(seconds=60), cage, question, ())
 
     async def every() -> list[Episode]:
-        return await asyncio.gather(*(one(number, code) for number, code in enumerate(codes)))
+        return await asyncio.gather(*map(one, codes))
 
     return asyncio.run(every())
 

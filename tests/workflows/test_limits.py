@@ -14,22 +14,14 @@ from pydantic import ValidationError
 from r_eval.environments.base import Environment, query_api
 from r_eval.grid import Limits
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
-from r_eval.records import Tokens
 from r_eval.runner.truncation import MARK
 from r_eval.workflows.base import Workflow
 from r_eval.workflows.fc import FC
 from r_eval.workflows.react import ReAct
+from tests.workflow_contract import in_every_notation as looking
 
-CALL = ToolCall("id", "find_dish", {"name": "o"})
-COST = Tokens(prompt=10, completion=5)
 EACH = 15
-
-
-def looking(request: Request) -> Reply:
-    """The same right call for ever, in the notation that is asked for."""
-    if request.tools:
-        return Reply("I look.", (CALL,), "tool_calls", COST)
-    return Reply('I look.\nAction: find_dish(name="o")', tokens=COST)
+"""Tokens of a reply of `looking`: the same right call for ever."""
 
 
 def asked_last(request: Request) -> bool:
@@ -41,11 +33,7 @@ def answering(said: str | Reply) -> Callable[[Request], Reply | str]:
     return lambda request: said if asked_last(request) else looking(request)
 
 
-WORKFLOWS = {
-    "react": ReAct(),
-    "fc": FC(),
-}
-STEPWISE = pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=list(WORKFLOWS))
+STEPWISE = pytest.mark.parametrize("workflow", [ReAct(), FC()], ids=["react", "fc"])
 LIMITED = pytest.mark.parametrize("limits", [{"steps": 3}, {"calls": 4}, {"tokens": 4 * EACH}], ids=str)
 
 
@@ -79,8 +67,7 @@ def test_at_a_limit_the_answer_is_asked_for_once_more(play: Any, workflow: Workf
 def test_at_the_last_chance_of_a_conversation_with_calls_finish_is_the_only_tool(play: Any, native: bool) -> None:
     end = Reply("", (ToolCall("id", "Finish", {"answer": "omelette"}),), "tool_calls")
     said = end if native else '<tool_call>{"name": "Finish", "arguments": {"answer": "omelette"}}</tool_call>'
-    look = '<tool_call>{"name": "find_dish", "arguments": {"name": "o"}}</tool_call>'
-    played = play(FC(), lambda r: said if asked_last(r) else looking(r) if native else look, native=native, calls=3)
+    played = play(FC(), answering(said), native=native, calls=3)
     assert played.answer == "omelette"
     last = played.requests[-1]
     if native:

@@ -14,8 +14,8 @@ def program(text: str) -> list[str]:
 
 
 def test_a_program_is_run_over_the_query_apis(play: Any) -> None:
-    played = play(PAL(), program("dish = find_dish(name='o')[0]\nanswer = dish if 'egg' in ingredients(dish) else ''"))
-    assert (played.answer, played.outcome, len(played.requests)) == ("omelette", ("finished", ""), 1)
+    played = play(PAL(), program("dish = find_dish(name='o')[0]\nanswer = {dish, len(ingredients(dish)) > 1}"))
+    assert (played.answer, played.outcome, len(played.requests)) == ("yes; omelette", ("finished", ""), 1)
     assert [(step.api, step.arguments) for step in played.calls] == [
         ("find_dish", {"name": "o"}),
         ("ingredients", {"dish": "omelette"}),
@@ -26,28 +26,11 @@ def test_a_program_is_run_over_the_query_apis(play: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("'omelette'", "omelette"),
-        ("print('no')\nanswer = 'omelette'", "omelette"),
-        ("print('omelette')", "omelette"),
-        ("answer = 1 < 2", "yes"),
-        ("answer = {'egg', 'butter'}", "butter; egg"),
-        ("answer = 0", "0"),
-    ],
-)
-def test_the_answer_of_a_program_is_text(play: Any, text: str, answer: str) -> None:
-    assert play(PAL(), program(text)).answer == answer
-
-
-@pytest.mark.parametrize(
     ("text", "cause", "message"),
     [
         ("answer = (", "syntax", ""),
         ("answer = 1\nanswer = find_dis(name='o')", "unknown_api", "line 2"),
         ("x = 1\n\nanswer = ingredients(dish='cake')", "not_found", "line 3"),
-        ("import subprocess", "exception", "ModuleNotFoundError"),
-        ("while True: find_dish(name='o')", "calls", ""),
         ("while True: print('a')", "output", "20,000 bytes were printed"),
         ("x = 1", "no_answer", "answer"),
         ("", "no_program", ""),
@@ -76,6 +59,8 @@ def test_a_program_may_catch_an_error_of_an_api(play: Any) -> None:
         "Program:\nprint(find_dish(name='o')[0])",
         "```py\nanswer = 'omelette'\n```\n```python\nanswer = 2\n```",
         "```python\nanswer = 'omelette'",
+        "As data:\n```json\n[1]\n```\nIn Python:\n``` Python3\nanswer = 'omelette'\n```",
+        "1. Look:\n   ```python\n   dish = find_dish(name='o')[0]\n   answer = dish\n   ```",
     ],
 )
 def test_a_program_needs_no_fence(play: Any, reply: str) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from r_eval import Grid, run
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.signatures import specs_of
-from r_eval.grid import Grid
 from r_eval.records import Document, Question
-from r_eval.runner.plan import resolve
 from r_eval.workflows.rag import RAG, search_api
 
 PAGES = {"Mexico": "The capital is Mexico City.", "Kenya": "The capital is Nairobi.", "Oslo": "A city in Norway."}
@@ -136,27 +136,16 @@ def test_gold_retrieval_without_anything_to_give_asks_no_llm(play: Any) -> None:
     assert played.requests == []
 
 
-def test_perfect_retrieval_is_a_bound_whatever_it_is_called(tmp_path: Any) -> None:
-    from r_eval.analysis.results import load
-    from r_eval.analysis.scores import averages
-    from r_eval.api import run
-
-    script = tmp_path / "says.py"
-    script.write_text("def reply(request):\n    return 'Nairobi'\n", encoding="utf-8")
-    grid = Grid(
-        workflows=["rag", {"workflow": "rag", "name": "best", "retrieval": "gold"}],
-        llms=[f"scripted/{script}:reply"],
-        tasks=["wiki/high-freq"],
-        samples=1,
-    )
-    assert [cell.workflow.uses_gold for cell in resolve(grid).cells] == [False, True]
-    done = run(grid, out=tmp_path / "run")
-    found = averages(load(done.folder)).query("group == 'all'").set_index("workflow")
-    assert found["role"].to_dict() == {"rag": "system", "best": "reference"}
-    assert found["rank"].fillna(0).to_dict() == {"rag": 1, "best": 0}
+def test_perfect_retrieval_is_a_reference_whatever_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "says.py").write_text("def reply(request):\n    return 'Nairobi'\n", encoding="utf-8")
+    workflows = ["rag", {"workflow": "rag", "name": "best", "retrieval": "gold"}]
+    llms, tasks = ["scripted/says.py:reply"], ["wiki/high-freq"]
+    grid = Grid(workflows=workflows, llms=llms, tasks=tasks, samples=1, folder=tmp_path)
+    frame = run(grid, out=tmp_path / "run").to_pandas().set_index("workflow")
+    assert frame["role"].to_dict() == {"rag": "system", "best": "reference"}
 
 
-# Settings and demonstrations
+# Settings
 
 
 @pytest.mark.parametrize("settings", [{"top_k": 0}, {"top_k": "3"}, {"retrieval": "none"}])
