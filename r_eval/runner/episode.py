@@ -1,28 +1,37 @@
-"""One episode: a workflow, an LLM and a session meet a question, and a record comes out, whatever happens."""
+"""One episode: a workflow, an LLM and a session meet a question, and a record comes out, whatever happens.
+
+The episodes of an LLM are carried out by its pool, in this process or elsewhere (`ray`).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import functools
 import hashlib
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from r_eval.environments.base import EnvironmentFailure, threads
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
-from r_eval.errors import Unwritable
+from r_eval.errors import Unwritable, UserError
 from r_eval.isolation import contained, describe, traceback_of
 from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.replay import ReplyStores
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
 from r_eval.runner.clock import Clock
 from r_eval.runner.episode_llm import EpisodeLLM
-from r_eval.runner.plan import PlannedCell
+from r_eval.runner.grid_entries import NO_LLM
+from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.seeds import Seeds
 from r_eval.workflows.base import Demonstration, LimitReached, Limits, TaskInput, Workflow, WorkflowResult, ended
 from r_eval.workflows.last_chance import last_chance
+
+LLM_FREE_WORKERS = 2
+"""Concurrent episodes of workflows that use no LLM."""
 
 
 def episode_id(cell: PlannedCell, question: Question, epoch: int) -> str:
@@ -270,3 +279,34 @@ def _record(
         seconds=llm.seconds,
         fingerprint=cell.fingerprint,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class EpisodePool:
+    """Carries out the episodes of one LLM, at most `size` at once."""
+
+    size: int
+    run_episode: Callable[[PlannedCell, Question, int], Awaitable[Episode]]
+
+
+@contextlib.asynccontextmanager
+async def local_pool(plan: Plan, resources: Resources, llm: str) -> AsyncIterator[EpisodePool]:
+    """The pool of an LLM of the plan in this process; the LLM is open for the time of the block.
+
+    Raises:
+        LLMError: The LLM cannot be opened.
+    """
+    opened: LLM | None = plan.llms[llm] if llm != NO_LLM else None
+    try:
+        if opened is not None:
+            try:
+                await opened.open()
+            except (LLMError, UserError):
+                raise
+            except Exception as error:
+                raise LLMError("request", f"{opened.name} cannot be opened: {describe(error)}") from error
+        size = opened.connections if opened is not None else LLM_FREE_WORKERS
+        yield EpisodePool(size, functools.partial(run_episode, llm=opened, resources=resources))
+    finally:
+        if opened is not None:
+            await opened.close()

@@ -26,11 +26,10 @@ from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.budget import BudgetGuard, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.early_stopping import Looks
-from r_eval.runner.episode import Cancelled, Resources
+from r_eval.runner.episode import Cancelled, EpisodePool, Resources, local_pool
 from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import Plan, PlannedCell, resolve
-from r_eval.runner.pools import EpisodePool, local_pool
 from r_eval.runner.store import Store
 from r_eval.workflows.base import Demonstration
 

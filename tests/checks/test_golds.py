@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.checks.golds import leaked
+from r_eval.checks.questions import leaked
 from r_eval.records import Question
 
 LONGER = "Which river is longer, the Niger River or the River Shannon?"
