@@ -92,7 +92,7 @@ def module_of_file(where: str) -> ModuleType:
     if not is_file(path):
         raise UserError(f"{where}: no such file")
     try:
-        return load_file(path.resolve())
+        return _load_file(path.resolve())
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing it fails: {describe(error)}") from error
 
@@ -154,7 +154,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {kind} '{name}'.{hint} Known: {', '.join(every) or 'none'}"
 
 
-def load_file(path: Path) -> ModuleType:
+def _load_file(path: Path) -> ModuleType:
     """The module of a file, which is run once in a process.
 
     Raises:

@@ -65,24 +65,28 @@ class Commands(TyperGroup):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def group(help: str | None = None, cls: type[TyperGroup] | None = None, **options: Any) -> typer.Typer:
+    """A group of commands."""
+    common = {"rich_markup_mode": None, "add_completion": False, "context_settings": SETTINGS}
+    return typer.Typer(help=help, cls=cls, no_args_is_help=help is not None, **{**common, **options})
+
+
 def load_command(name: str) -> Any:
     """The command, or the group, of a module."""
     module = importlib.import_module(f"r_eval.cli.{name}")
     if hasattr(module, "app"):
         return get_command(module.app)
-    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+    alone = group()
     alone.command(name, context_settings=SETTINGS)(getattr(module, name, None) or getattr(module, f"{name}_"))
     return get_command(alone)
 
 
-app = typer.Typer(
-    rich_markup_mode=None,
+app = group(
+    "Find out which LLM and agent workflow work best in your domain, why the others fail, and which to deploy.",
+    Commands,
     name="r-eval",
-    cls=Commands,
-    help="Find out which LLM and agent workflow work best in your domain, why the others fail, and which to deploy.",
-    no_args_is_help=True,
+    add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
 )
 
 

@@ -24,7 +24,6 @@ from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import INFRASTRUCTURE_FAILURES
-from r_eval.runner.budget import check
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import PlannedCell, resolve
 from r_eval.runner.run import Runner
@@ -204,7 +203,6 @@ def print_plan(grid: Grid, out: Path | None, as_json: bool, *, limit: int | None
         UserError: The grid is wrong, or the folder holds a run that differs from it.
     """
     plan = resolve(grid, limit)
-    check(plan)
     folder = RunFolder(out if out is not None else Path("runs") / grid.name)
     is_resumed = folder.run_file.exists() and not fresh
     if is_resumed:
