@@ -30,6 +30,9 @@ from r_eval.seeds import Seeds
 from r_eval.workflows.base import Demonstration, LimitReached, Limits, TaskInput, Workflow, WorkflowResult, ended
 from r_eval.workflows.last_chance import last_chance
 
+PATIENCE_SECONDS = 3.0
+"""How long a workflow that is cancelled may take to end."""
+_left_behind: list[asyncio.Task[Any]] = []
 LLM_FREE_WORKERS = 2
 """Concurrent episodes of workflows that use no LLM."""
 
@@ -100,7 +103,7 @@ async def run_episode(
         started = time.perf_counter()  # what opening takes, such as reading a whole wiki, is not the system's time
         task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         async with clock.running():
-            ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits))
+            ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits), clock)
     except Unwritable:
         raise
     except BaseException as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
@@ -188,14 +191,21 @@ def _task_input(cell: PlannedCell, question: Question, demonstrations: tuple[Dem
     )
 
 
-async def _by_itself(work: Coroutine[Any, Any, WorkflowResult]) -> WorkflowResult:
-    """What a workflow returns, in a task of its own, so that one that cancels its task ends its episode alone."""
+async def _by_itself(work: Coroutine[Any, Any, WorkflowResult], clock: Clock) -> WorkflowResult:
+    """What a workflow returns, in a task of its own, so that one that cancels its task ends its episode alone.
+
+    One that swallows its cancellation, as `except:` in a loop does, is left behind; see `EpisodeLLM.generate`.
+    """
     task = asyncio.ensure_future(contained(work))
     try:
         await asyncio.wait([task])
     except asyncio.CancelledError:
+        clock.is_over = True
         task.cancel()
-        await asyncio.wait([task])
+        await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+        if not task.done():
+            asyncio._unregister_task(task)  # or the end of the event loop waits for it
+            _left_behind.append(task)  # or collecting it runs it once more, perhaps for ever
         raise
     ending, error = task.result()
     if error is not None:
@@ -207,13 +217,15 @@ async def _by_itself(work: Coroutine[Any, Any, WorkflowResult]) -> WorkflowResul
 async def _run_workflow(
     workflow: Workflow, task_input: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
 ) -> WorkflowResult:
-    """How a workflow ends, a last chance included.
+    """How a workflow ends, a last chance included; of the exceptions of a `TaskGroup`, the first counts.
 
     Raises:
         TypeError: A workflow of the user's own returned something else.
     """
     try:
-        ending: Any = await workflow.run(task_input, session, llm, limits)
+        ending, error = await contained(workflow.run(task_input, session, llm, limits))
+        if error is not None:
+            raise error
         if not (isinstance(ending, WorkflowResult) and isinstance(ending.outcome, Outcome)):
             raise TypeError(
                 f"{type(workflow).__name__}.run returned no WorkflowResult with an Outcome: {ending!r:.200}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import re
 from collections.abc import Sequence
@@ -91,12 +92,14 @@ class EpisodeLLM:
         return self._llm is None or self._llm.chat
 
     async def generate(self, request: Request, depth: int | None = None) -> Reply:
-        """Answer a request; see `LLM.generate`.
+        """Answer a request; see `LLM.generate`. What is left of a workflow whose episode has ended waits for ever.
 
         Raises:
             LLMError: There is no reply, or a content filter blocked it.
             LimitReached: The episode has used its tokens, its calls or its seconds up.
         """
+        if self._clock.is_over:
+            await asyncio.get_running_loop().create_future()
         if self._llm is None or self._replies is None:
             raise LLMError("request", "this workflow was declared to need no LLM")
         if request.tools and not self._llm.chat:
