@@ -12,6 +12,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 import threading
 from typing import Annotated, Any
@@ -111,13 +112,19 @@ EXIT_SECONDS = 3.0
 """How long the interpreter may wait at its end for threads that do not end."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Errors of a disk that has no room, or that nothing may be written to."""
+OPTION_AT_HOME = re.compile(r"^(--[\w-]+=)(~.*)", re.DOTALL)
+"""An option such as --out=~/x, whose ~ a shell leaves alone."""
+
+
+def _at_home(option: re.Match[str]) -> str:
+    return option[1] + os.path.expanduser(option[2])  # noqa: PTH111  not every option is a path
 
 
 def main() -> None:
     """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
     _open_closed_streams()
     debug = "--debug" in sys.argv
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    arguments = [OPTION_AT_HOME.sub(_at_home, argument) for argument in sys.argv[1:] if argument != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
