@@ -287,7 +287,7 @@ class Grid(Section):
     llms: list[LLMEntry] = []
     workflows: list[WorkflowEntry] = Field(min_length=1)
     tasks: list[TaskEntry] = Field(min_length=1)
-    conditions: list[ConditionEntry] = [ConditionEntry(condition="clean")]
+    conditions: list[ConditionEntry] = Field([ConditionEntry(condition="clean")], min_length=1)
     vary: Vary | None = None
     samples: int | None = Field(None, ge=1, strict=True)
     epochs: int = Field(1, ge=1, strict=True)
@@ -346,6 +346,8 @@ class Grid(Section):
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
             data = {str(key): _without_tilde(value) for key, value in file.data.items()}
+            if "folder" in data:  # of a grid in Python
+                raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', _known(('folder',)))}")
             grid = cls(**{"name": name, **data, "folder": path.parent})
             grid._file = file
             return grid
@@ -389,7 +391,8 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     if first["type"] == "missing":
         return f"{at}: the key {key} is missing"
     reason = describe_invalid(first)
-    return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if isinstance(loc[-1], int) else reason}"
+    is_entry = isinstance(loc[-1], int) and loc[0] != "exclude"
+    return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"
 
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:

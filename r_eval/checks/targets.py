@@ -59,20 +59,20 @@ def check_target(
 
 def _check(target: str, environment: str | None, call: bool, settings: Mapping[str, Any]) -> list[Finding]:
     path = Path(target)
-    there = is_file(path) or is_folder(path)
+    there, suffix = is_file(path) or is_folder(path), path.suffix.lower()
     if target.partition(":")[0] in SCHEMES:
         return environments.check_environment(target, settings, call)
-    if settings and not environment and there and path.suffix != ".py":
+    if settings and not environment and there and suffix != ".py":
         raise UserError("--set is for environments: name one as a target, or with --environment")
     if there and _is_data(path):
         return check_data(path)
-    if path.suffix == ".jsonl":
+    if suffix == ".jsonl":
         return questions.check_questions(path, (environment, settings) if environment else None, call)
-    if path.suffix in (".yaml", ".yml"):
+    if suffix in (".yaml", ".yml"):
         if {"graph", "placeholders"} & set(yaml_keys(path)):
             raise UserError(f"{target}: r-eval generate checks graph and world files")
         return templates.check_templates(path, call) if "templates" in yaml_keys(path) else check_grid(path, call)
-    if there and path.suffix != ".py":
+    if there and suffix != ".py":
         return check_data(path)
     return environments.check_environment(target, settings, call)
 
@@ -81,10 +81,11 @@ def _is_data(path: Path) -> bool:
     """Whether a path is a published dataset rather than a question file of our own, which is checked more closely."""
     from r_eval.tasks.loaders import format_of
 
-    if path.suffix in DATA or is_folder(path):
+    suffix = path.suffix.lower()
+    if suffix in DATA or is_folder(path):
         return True
     try:
-        return path.suffix == ".jsonl" and format_of(path) not in (None, "jsonl")
+        return suffix == ".jsonl" and format_of(path) not in (None, "jsonl")
     except UserError:  # which the check itself says
         return True
 
