@@ -13,6 +13,9 @@ from typing import Any
 import yaml
 
 from r_eval import Grid
+from r_eval.records import Episode, Outcome, OutcomeKind
+from r_eval.runner.episode import episode_id
+from r_eval.runner.plan import PlannedCell
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 TASKS = ["aminer/soay-easy", "aminer/soay-hard"]
@@ -156,6 +159,23 @@ def wait_for(what: Callable[[], bool], seconds: float = 120.0) -> None:
     while not what():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
+
+
+def make_episode(cell: PlannedCell, number: int, kind: OutcomeKind = "finished", answer: str = "Ada") -> Episode:
+    """An episode of the cell's question of that number."""
+    question = cell.planned.questions[number]
+    return Episode(
+        **cell.cell._asdict(),
+        episode_id=episode_id(cell, question, 0),
+        question_id=question.id,
+        domain="aminer",
+        level=question.level,
+        question=question.question,
+        golds=question.answers,
+        answer=answer,
+        outcome=Outcome(kind=kind),
+        fingerprint=cell.fingerprint,
+    )
 
 
 def timeless(record: Any) -> Any:
