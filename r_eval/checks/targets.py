@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,42 +19,29 @@ from r_eval.files import is_file, is_folder, yaml_keys
 DATA = (".json", ".csv", ".tsv")
 
 
-def check_targets(
-    targets: Sequence[str],
-    call: bool = False,
-    environment: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> list[Finding]:
-    """Everything that is found in targets, each finding once.
-
-    Args:
-        targets: As `check_target` takes them; `call`, `environment` and `settings` as well.
-    """
-    findings: dict[tuple[str, ...], Finding] = {}
-    for target in targets:
-        for finding in check_target(target, environment, call, settings):
-            findings.setdefault((finding.place, finding.severity, finding.what), finding)
-    return list(findings.values())
-
-
 def check_target(
-    target: str, environment: str | None = None, call: bool = False, settings: Mapping[str, Any] | None = None
+    *targets: str, environment: str | None = None, call: bool = False, settings: Mapping[str, Any] | None = None
 ) -> list[Finding]:
-    """Everything that is found in a target; nothing is raised for what is wrong with it.
+    """Everything that is found in targets, each finding once; nothing is raised for what is wrong with one.
 
     Args:
-        target: A question file (.jsonl), a template file or a grid (.yaml, .yml), a published dataset (a file or
-            folder), or an environment: a name, `file.py`, `module:Class`, `file.py:Class`, or one of the schemes that a
+        targets: Question files (.jsonl), template files or grids (.yaml, .yml), published datasets (a file or
+            folder), and environments: a name, `file.py`, `module:Class`, `file.py:Class`, or one of the schemes that a
             grid takes.
         environment: Over which the programs of a question file run; None takes what its season says.
         call: Whether what is not ours to change, such as another's server, is called even where it does not declare
             that it only reads.
         settings: Of the environment that is the target, or of `environment`.
     """
-    try:
-        return _check(target, environment, call, settings or {})
-    except UserError as error:
-        return [of_user_error(target, error)]
+    findings: dict[tuple[str, ...], Finding] = {}
+    for target in targets:
+        try:
+            found = _check(target, environment, call, settings or {})
+        except UserError as error:
+            found = [of_user_error(target, error)]
+        for finding in found:
+            findings.setdefault((finding.place, finding.severity, finding.what), finding)
+    return list(findings.values())
 
 
 def _check(target: str, environment: str | None, call: bool, settings: Mapping[str, Any]) -> list[Finding]:

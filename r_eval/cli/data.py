@@ -213,8 +213,8 @@ class BoardCommands(TyperGroup):
     """`submit`, `add`, or, with runs in place of a command, `write`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Take what is there as a file or folder for the runs of `write`."""
-        is_run = args[0] not in self.commands and Path(args[0]).exists()
+        """Take a path, or what is there as a file or folder, for the runs of `write`."""
+        is_run = args[0] not in self.commands and ("/" in args[0] or Path(args[0]).exists())
         return super().resolve_command(ctx, ["write", *args] if is_run else args)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from typing import Any
@@ -32,7 +33,6 @@ from r_eval.workflows.last_chance import last_chance
 
 PATIENCE_SECONDS = 3.0
 """How long a workflow that is cancelled may take to end."""
-_left_behind: list[asyncio.Task[Any]] = []
 LLM_FREE_WORKERS = 2
 """Concurrent episodes of workflows that use no LLM."""
 
@@ -205,7 +205,8 @@ async def _by_itself(work: Coroutine[Any, Any, WorkflowResult], clock: Clock) ->
         await asyncio.wait([task], timeout=PATIENCE_SECONDS)
         if not task.done():
             asyncio._unregister_task(task)  # or the end of the event loop waits for it
-            _left_behind.append(task)  # or collecting it runs it once more, perhaps for ever
+            # held for ever, even at the end of the process: collecting it would run it on, perhaps without end
+            threading.Thread(target=lambda task: threading.Event().wait(), args=(task,), daemon=True).start()
         raise
     ending, error = task.result()
     if error is not None:

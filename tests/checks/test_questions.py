@@ -26,7 +26,7 @@ def found(folder: Path, *some: dict[str, Any], environment: bool = True) -> list
     path.write_text(
         "\n".join(json.dumps({"id": f"q{n}", **FIRST, **q}) for n, q in enumerate(some, 1)), encoding="utf-8"
     )
-    return check(str(path), f"{folder / 'recipes.py'}" if environment else None)
+    return check(str(path), environment=f"{folder / 'recipes.py'}" if environment else None)
 
 
 def amiss(folder: Path, *some: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -157,6 +157,7 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "compare done": ("done", "two systems"),
     "report done --out grid.yaml": ("--out", "grid.yaml"),
     "report done ./done": ("done", "twice"),
+    "data leaderboard runs/nowhere --out b": ("runs/nowhere", "no such folder"),
     "data leaderboard submt done": ("'submt'", "submit"),
 }
 CHECKED: dict[str, tuple[str, ...]] = {
