@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from r_eval.errors import MissingExtra, UserError, describe_invalid
-from r_eval.files import YamlFile, user_path
+from r_eval.files import YamlFile, at_home
 from r_eval.plugins import unknown
 from r_eval.records import Level
 from r_eval.vary import Vary
@@ -345,7 +345,7 @@ class Grid(Section):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            data = {str(key): _without_tilde(value) for key, value in file.data.items()}
+            data = {str(key): at_home(value) for key, value in file.data.items()}
             if "folder" in data:  # of a grid in Python
                 raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', _known(('folder',)))}")
             grid = cls(**{"name": name, **data, "folder": path.parent})
@@ -367,15 +367,6 @@ class Grid(Section):
             if self._file is None or (FILE_FIRST.match(str(error)) and ": no such " not in str(error)):
                 raise
             raise UserError(f"{self._file.at(keys)}: {error}") from None
-
-
-def _without_tilde(value: Any) -> Any:
-    """A part of a grid file in which ~/ is the home of the user, as in a shell."""
-    if isinstance(value, dict):
-        return {key: _without_tilde(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_without_tilde(one) for one in value]
-    return str(user_path(value)) if isinstance(value, str) and value.startswith("~/") else value
 
 
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:

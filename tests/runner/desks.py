@@ -77,7 +77,7 @@ class Desk:
 
     def llm(self, code: str, name: str = "one", connections: int = 8, **values: Any) -> dict[str, Any]:
         """Write a scripted LLM; returns its entry in a grid."""
-        for key, value in {"asked": str(self.path / f"{name}.asked"), "crowd": 1, **values}.items():
+        for key, value in {"asked": str(self.path / f"{name}.asked"), "crowd": 1, "seconds": 0, **values}.items():
             code = code.replace(f"{{{key}!r}}", repr(value)).replace(f"{{{key}}}", str(value))
         (self.path / f"{name}.py").write_text(code, encoding="utf-8")
         return {"llm": f"scripted/./{name}.py:reply", "name": name, "connections": connections}

@@ -20,19 +20,13 @@ from tests.runner.desks import TASKS, THOUGHTFUL, CommandDesk, contents, wait_fo
 from tests.serving import serving
 
 PLAIN = """
-def reply(request):
-    with open({asked!r}, "a", encoding="utf-8") as log:
-        log.write(request.messages[-1].content.replace(chr(10), " ") + chr(10))
-    return "Action 1: Finish[Ada]"
-"""
-SLOW = """
-import asyncio, os
+import asyncio
 
 async def reply(request):
     with open({asked!r}, "a", encoding="utf-8") as log:
         log.write(request.messages[-1].content.replace(chr(10), " ") + chr(10))
     await asyncio.sleep({seconds})
-    return "Ada"
+    return "Action 1: Finish[Ada]"
 """
 FAILING = """
 from pathlib import Path
@@ -65,7 +59,7 @@ def test_a_complete_run_records_every_episode_once_and_running_again_runs_nothin
 
 
 def test_a_killed_run_leaves_no_process_behind_and_requests_only_what_was_in_flight_again(desk: CommandDesk) -> None:
-    desk.write(desk.llm(SLOW, seconds=0.05), workflows=["oracle", "direct"], samples=40)
+    desk.write(desk.llm(PLAIN, seconds=0.05), workflows=["oracle", "direct"], samples=40)
     process = desk.start("--quiet", "--connections", "4")
     wait_for(lambda: len(desk.lines()) > 8)
     children = [entry for entry in Path("/proc").iterdir() if f"PPid:\t{process.pid}\n" in status_of(entry)]
