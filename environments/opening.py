@@ -72,7 +72,7 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
 
 
 def located(name: str, folder: Path) -> str:
-    """A name of an environment or another plug-in whose file, if it has one, is found from a folder, as that of its grid.
+    """A name of an environment or another plug-in whose file, if it has one, is found from a folder, as its grid's.
 
     What is no file below the folder is left as it is.
     """

@@ -266,7 +266,8 @@ class _Tasks:
         key = short_hash(noise)
         if key not in self._chosen:
             tasks = list(grid_entries.tasks(self._grid, self._limit, noise))
-            if noise and not any(map(grid_entries.has_noise, [*self._grid.tasks, *tasks])):
+            has_noise = grid_entries.has_noise
+            if noise and not any([*map(has_noise, self._grid.tasks), *map(has_noise, tasks)]):
                 raise UserError("noise: no task of the grid has noise of several levels")
             self._chosen[key] = {task.name: (task, *_choose(task, self._grid, self._limit)) for task in tasks}
         return self._chosen[key]
