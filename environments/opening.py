@@ -72,7 +72,7 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
 
 
 def located(name: str, folder: Path) -> str:
-    """A name whose file, if it has one, is found from a folder, such as that of its grid.
+    """A name of an environment or another plug-in whose file, if it has one, is found from a folder, as its grid's.
 
     What is no file below the folder is left as it is.
     """
@@ -81,10 +81,7 @@ def located(name: str, folder: Path) -> str:
         return f"openapi:{_below(rest, folder)}"
     if scheme == "langchain":
         return f"langchain:{located(rest, folder)}"
-    if name.endswith(".py") and scheme not in SCHEMES:
-        return _below(name, folder)
-    where, colon, attribute = name.rpartition(":")
-    return name if scheme in SCHEMES or not colon else f"{_below(where, folder)}:{attribute}"
+    return f"{_below(scheme, folder)}{name[len(scheme) :]}" if scheme.endswith((".py", ".gguf")) else name
 
 
 def _below(path: str, folder: Path) -> str:

@@ -120,8 +120,12 @@ def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
         draft.replace(path)
     except IsADirectoryError:
         raise UserError(f"{path}: a folder is in the way of a file; move it") from None
+    except OSError as error:
+        error.filename = str(path)  # rather than the draft
+        raise
     finally:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def whole_lines(source: Path | IO[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,8 +27,8 @@ class Unwritable(UserError):
         if isinstance(error, FileNotFoundError):
             text = f"{path} was deleted while the run went on; the same command runs again what is missing"
         else:
-            advice = "What was recorded is kept; make room, and the same command goes on"
-            text = f"{path} cannot be written: {why}. {advice}"
+            advice = ". What was recorded is kept; make room, and the same command goes on"
+            text = f"{path} cannot be written: {why}{'' if getattr(error, 'errno', 0) == errno.EROFS else advice}"
         super().__init__(text)
 
 

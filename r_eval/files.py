@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,15 @@ def cache_folder() -> Path:
 def user_path(name: str | Path) -> Path:
     """A path in which ~ is the home of a user; one that no user has is left as it is."""
     return Path(os.path.expanduser(name))  # noqa: PTH111  Path.expanduser raises for users that there are not
+
+
+def at_home(value: Any) -> Any:
+    """A part of a YAML file in which ~/ is the home of the user, as in a shell."""
+    if isinstance(value, dict):
+        return {key: at_home(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [at_home(one) for one in value]
+    return str(user_path(value)) if isinstance(value, str) and value.startswith("~/") else value
 
 
 def is_file(path: Path) -> bool:
@@ -113,6 +123,13 @@ def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
     return known[id(node)]
 
 
+class _Loader(yaml.SafeLoader):
+    """Reads 1e-3 as the number that it is in YAML 1.2, and in every other language."""
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), "-+0123456789")
+
+
 class YamlFile:
     """A YAML file that a person wrote, with the lines of its keys.
 
@@ -127,8 +144,8 @@ class YamlFile:
         self.path = path
         text = read_text(path, what)
         try:
-            self._root = yaml.compose(text, Loader=yaml.SafeLoader)
-            self.data = read_yaml(text, unique=True)
+            self._root = yaml.compose(text, Loader=_Loader)
+            self.data = read_yaml(text, _Loader, unique=True)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""

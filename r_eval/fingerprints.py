@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.files import is_file, is_folder
-from r_eval.local_modules import code_files
+from r_eval.plugins import code_files
 
 
 def short_hash(value: Any) -> str:

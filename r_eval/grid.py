@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from r_eval.errors import MissingExtra, UserError, describe_invalid
-from r_eval.files import YamlFile, user_path
+from r_eval.files import YamlFile, at_home
 from r_eval.plugins import unknown
 from r_eval.records import Level
 from r_eval.vary import Vary
@@ -287,7 +287,7 @@ class Grid(Section):
     llms: list[LLMEntry] = []
     workflows: list[WorkflowEntry] = Field(min_length=1)
     tasks: list[TaskEntry] = Field(min_length=1)
-    conditions: list[ConditionEntry] = [ConditionEntry(condition="clean")]
+    conditions: list[ConditionEntry] = Field([ConditionEntry(condition="clean")], min_length=1)
     vary: Vary | None = None
     samples: int | None = Field(None, ge=1, strict=True)
     epochs: int = Field(1, ge=1, strict=True)
@@ -345,7 +345,9 @@ class Grid(Section):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            data = {str(key): _without_tilde(value) for key, value in file.data.items()}
+            data = {str(key): at_home(value) for key, value in file.data.items()}
+            if "folder" in data:  # of a grid in Python
+                raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', _known(('folder',)))}")
             grid = cls(**{"name": name, **data, "folder": path.parent})
             grid._file = file
             return grid
@@ -367,15 +369,6 @@ class Grid(Section):
             raise UserError(f"{self._file.at(keys)}: {error}") from None
 
 
-def _without_tilde(value: Any) -> Any:
-    """A part of a grid file in which ~/ is the home of the user, as in a shell."""
-    if isinstance(value, dict):
-        return {key: _without_tilde(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_without_tilde(one) for one in value]
-    return str(user_path(value)) if isinstance(value, str) and value.startswith("~/") else value
-
-
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     """One sentence about a grid's first mistake, with the line in its file; a misspelt key before a missing one."""
     errors = error.errors()
@@ -389,7 +382,8 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     if first["type"] == "missing":
         return f"{at}: the key {key} is missing"
     reason = describe_invalid(first)
-    return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if isinstance(loc[-1], int) else reason}"
+    is_entry = isinstance(loc[-1], int) and loc[0] != "exclude"
+    return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"
 
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:

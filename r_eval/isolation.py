@@ -63,7 +63,9 @@ def traceback_of(error: BaseException) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """What foreign code raised itself, where Python or R-Eval raised something else for it."""
+    """What foreign code raised itself, where Python or R-Eval raised something else for it; the first of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     cause = error.__cause__
     is_pythons = isinstance(error, RuntimeError) and isinstance(cause, StopIteration | StopAsyncIteration)
     return cause if cause is not None and (is_pythons or isinstance(error, ForeignExit)) else error

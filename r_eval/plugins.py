@@ -6,16 +6,24 @@ A name is looked up the same way for built-ins and for third-party plug-ins:
 - a plain name, through the entry points of the group `r_eval.<kind>`. An entry point is either the object itself or a
   package: then every module in it offers what it defines under the module's own name (`soft_match.py` offers
   `soft-match`), so that adding one is adding a file.
+
+`import helper` in `./file.py` finds `helper.py` in the same folder, as in a script; the standard library and installed
+packages come first. Within a process, a module's name means one file.
 """
 
 from __future__ import annotations
 
+import ast
 import difflib
 import functools
 import importlib
+import importlib.util
 import inspect
+import os
 import pkgutil
-from collections.abc import Iterable
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -23,8 +31,12 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.files import is_file
-from r_eval.isolation import describe
-from r_eval.local_modules import load_file
+from r_eval.isolation import PACKAGES, describe
+
+_loading = threading.RLock()
+"""Held while a file is run, so that no other thread sees half a module."""
+_ELSEWHERE = frozenset({*sys.stdlib_module_names, "r_eval"})
+"""Names that are never those of files in the same folder."""
 
 
 def load(kind: str, name: str, base: type[Any]) -> type[Any]:
@@ -80,7 +92,7 @@ def module_of_file(where: str) -> ModuleType:
     if not is_file(path):
         raise UserError(f"{where}: no such file")
     try:
-        return load_file(path.resolve())
+        return _load_file(path.resolve())
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing it fails: {describe(error)}") from error
 
@@ -140,3 +152,90 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     close += [one for one in folded if name and one.startswith(name.casefold())]
     hint = f" Did you mean {folded[close[0]]}?" if close else ""
     return f"unknown {kind} '{name}'.{hint} Known: {', '.join(every) or 'none'}"
+
+
+def _load_file(path: Path) -> ModuleType:
+    """The module of a file, which is run once in a process.
+
+    Raises:
+        ImportError: It is no Python file, or a module in its folder has the name of a module from elsewhere.
+        Exception: Whatever running it raises.
+    """
+    root = _root(path)
+    with _loading:
+        if str(root) not in sys.path:
+            sys.path.append(str(root))
+        if root != path.parent:  # in a package, whose modules may import each other relatively
+            module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
+        else:
+            module = _run_once(path)
+        for file in set(code_files(path)) - {path}:
+            name = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+            other = getattr(sys.modules.get(name), "__file__", None) or file
+            if os.path.realpath(other) != str(file):
+                raise ImportError(f"{file} and {other} are both a module '{name}': rename one of them")
+    return module
+
+
+def _run_once(path: Path) -> ModuleType:
+    key = f"r_eval_file:{path}"
+    if key not in sys.modules:
+        spec = importlib.util.spec_from_file_location(key, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{path} is not a Python file")
+        sys.modules[key] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[key])
+        except BaseException:
+            del sys.modules[key]
+            raise
+    return sys.modules[key]
+
+
+def _root(path: Path) -> Path:
+    """The folder that a file, or the package that it is in, lies in."""
+    return next(each for each in path.parents if not each.name or not is_file(each / "__init__.py"))
+
+
+def code_files(path: Path) -> list[Path]:
+    """A Python file, and the files that it imports from its folder or its package, directly or through each other.
+
+    Imports inside functions count; nothing is run.
+    """
+    path = path.resolve()
+    root = _root(path)
+    is_installed, package = str(path).startswith(PACKAGES), path.relative_to(root).parts[0]
+    found: dict[Path, None] = {}
+    waiting = [path]
+    while waiting:
+        file = waiting.pop()
+        if file in found:
+            continue
+        found[file] = None
+        for level, name in _imported(file):
+            parts = name.split(".")
+            if level:
+                waiting += _files(file.parents[min(level, len(file.parents)) - 1], parts)
+            elif parts[0] not in _ELSEWHERE and (parts[0] == package or not is_installed):
+                waiting += [each for folder in {root, path.parent} for each in _files(folder, parts)]
+    return sorted(found)
+
+
+def _imported(file: Path) -> Iterator[tuple[int, str]]:
+    """The level and the name of everything that a file imports."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((0, each.name) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.level, f"{node.module or ''}.{each.name}".lstrip(".")) for each in node.names)
+
+
+def _files(folder: Path, parts: Sequence[str]) -> list[Path]:
+    """The files of a module or package below a folder, and of the packages around it."""
+    paths = [folder.joinpath(*parts[: n + 1]) for n in range(len(parts))]
+    ends = [each for path in paths for each in (path.with_name(f"{path.name}.py"), path / "__init__.py")]
+    return [each for each in ends if is_file(each)]

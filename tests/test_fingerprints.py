@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from r_eval.fingerprints import code_hash
+from tests.runner.desks import R_EVAL
 
 CODE = '''"""Trams of Zürich."""
 
@@ -76,34 +75,29 @@ conditions: [{condition: "other.py:Other", name: other, word: b}]
 """
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Path:
-    write_desk(tmp_path)
-    return tmp_path
-
-
 def write_desk(tmp_path: Path) -> None:
-    (tmp_path / "llm.py").write_text("def reply(request):\n    return 'Bellevue'\n", encoding="utf-8")
-    (tmp_path / "trams.py").write_text(CODE, encoding="utf-8")
-    (tmp_path / "mine.py").write_text(WORKFLOW, encoding="utf-8")
-    (tmp_path / "lines.py").write_text("FIRST = 2  # the number\n", encoding="utf-8")
-    (tmp_path / "unused.py").write_text("FIRST = 3\n", encoding="utf-8")
-    (tmp_path / "other.py").write_text(CONDITION, encoding="utf-8")
-    (tmp_path / "prompts").mkdir()
-    (tmp_path / "prompts" / "mine.md").write_text("Be brief.\n", encoding="utf-8")
-    (tmp_path / "stops.csv").write_text("Bellevue\nBürkliplatz\n", encoding="utf-8")
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "a.txt").write_text("a", encoding="utf-8")
-    question = {"id": "1", "question": "Wo?", "answers": ["Bellevue"], "level": "KS"}
-    (tmp_path / "own.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
-    (tmp_path / "grid.yaml").write_text(GRID, encoding="utf-8")
+    files = {
+        "llm.py": "def reply(request):\n    return 'Bellevue'\n",
+        "trams.py": CODE,
+        "mine.py": WORKFLOW,
+        "lines.py": "FIRST = 2  # the number\n",
+        "unused.py": "FIRST = 3\n",
+        "other.py": CONDITION,
+        "prompts/mine.md": "Be brief.\n",
+        "stops.csv": "Bellevue\nBürkliplatz\n",
+        "more/a.txt": "a",
+        "own.jsonl": '{"id": "1", "question": "Wo?", "answers": ["Bellevue"], "level": "KS"}\n',
+        "grid.yaml": GRID,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
 
 
 def typed(desk: Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """A process of its own, since Python reads a module once."""
-    executable = Path(sys.executable).with_name("r-eval")
     grid = "grid.yaml" if folder is None else str(desk / "grid.yaml")
-    command = [str(executable), "run", grid, "--out", str(desk / "out"), "--quiet", "--no-cache"]
+    command = [str(R_EVAL), "run", grid, "--out", str(desk / "out"), "--quiet", "--no-cache"]
     return subprocess.run(command, cwd=folder or desk, capture_output=True, text=True, check=False, timeout=300)
 
 
@@ -132,10 +126,7 @@ HARMLESS: dict[str, Callable[[Path], object]] = {
     "another file beside": lambda desk: (desk / "notes.txt").write_text("x", encoding="utf-8"),
 }
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "code": (
-        replaced("trams.py", ("[: self._top]", "[: self._top - 1]")),
-        "environment code trams.py",
-    ),
+    "code": (replaced("trams.py", ("[: self._top]", "[: self._top - 1]")), "environment code trams.py"),
     "the code of a module beside it": (replaced("lines.py", ("2", "3")), "environment code lines.py ("),
     "what models read of an API": (
         replaced("trams.py", ("The number of the line", "A number")),
@@ -149,16 +140,10 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda desk: (desk / "more" / "b.txt").write_text("", encoding="utf-8"),
         "environment file more (extra.1)",
     ),
-    "the workflow": (
-        replaced("mine.py", ("reply.text", "reply.text.strip()")),
-        "workflow code mine.py",
-    ),
+    "the workflow": (replaced("mine.py", ("reply.text", "reply.text.strip()")), "workflow code mine.py"),
     "a prompt": (replaced("prompts/mine.md", ("brief", "short")), "workflow prompt mine ("),
     "the LLM": (replaced("llm.py", ("Bellevue", "Kreuzplatz")), "llm code llm.py ("),
-    "the condition": (
-        replaced("other.py", ("return environment", "return environment.open()")),
-        "condition code other",
-    ),
+    "the condition": (replaced("other.py", ("environment\n", "environment.open()\n")), "condition code other"),
     "a setting of the condition": (replaced("grid.yaml", ("word: b", "word: c")), "condition settings ("),
     "a question": (replaced("own.jsonl", ("Wo?", "Where?")), "task ("),
 }

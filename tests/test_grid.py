@@ -87,6 +87,13 @@ def test_a_loaded_grid_starts_its_paths_at_its_own_folder(
     assert [q.id for q in resolve(Grid.load(path)).tasks[0].questions] == ["a"]
 
 
+@pytest.mark.parametrize("number", ["1e-3", "1E-3", "+1.e-3", "0.001"])
+def test_a_number_may_have_an_exponent(desk: Path, number: str) -> None:
+    entry = Grid.load(written(desk, yaml.safe_dump(VALID) + f"stop_early: {{alpha: {number}}}\n")).stop_early
+    assert entry is not None
+    assert entry.alpha == 0.001
+
+
 def test_excluded_cells_are_left_out(desk: Path) -> None:
     grid = Grid(**{**PYTHON, "exclude": [{"task": "aminer/*"}, {"workflow": "react", "llm": "openai/*"}]}, folder=desk)
     cells = [(c.cell.workflow, c.cell.llm, c.cell.task) for c in resolve(grid).cells]

@@ -82,7 +82,7 @@ def test_the_modules_of_a_package_count_and_those_of_installed_libraries_do_not(
         (package / f"{name}.py").write_text(text, encoding="utf-8")
     assert price(str(package / "recipes.py")) == "7"
     code = (
-        "from r_eval.local_modules import code_files; from pathlib import Path; import farm.recipes\n"
+        "from r_eval.plugins import code_files; from pathlib import Path; import farm.recipes\n"
         "print(*[p.name for p in code_files(Path(farm.recipes.__file__))])"
     )
     found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -8,49 +8,18 @@ from typing import Any
 
 import pytest
 
-from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.base import Environment, query_api
 from r_eval.testing import EnvironmentContract
-
-DISHES = {f"d{n}": f"Плов {n}" for n in range(4)}
-
-
-class Dishes(Environment):
-    """Dishes."""
-
-    @query_api
-    def find(self, word: str, most: int = 20) -> list[str]:
-        """Find dishes.
-
-        Args:
-            word: A part of the name.
-            most: So many at most.
-        """
-        return [key for key, text in DISHES.items() if word in text][: max(most, 0)]
-
-    @query_api
-    def show(self, dish_id: str) -> str:
-        """Show a dish.
-
-        Args:
-            dish_id: Its id.
-        """
-        if dish_id not in DISHES:
-            raise NotFound("There is no such dish.")
-        return DISHES[dish_id]
-
-    def records(self, kind: str) -> list[dict[str, Any]]:
-        if kind != "dish":
-            raise KeyError(kind)
-        return [{"id": key} for key in DISHES]
+from tests.conftest import Pantry
 
 
 class Whole(EnvironmentContract):
-    calls = [("find", {"word": "Плов"}), ("show", {"dish_id": "d1"})]
-    nothing = [("show", {"dish_id": "d99"}), ("find", {"word": "unicorn"})]
+    calls = [("find_dish", {"name": "pizza"}), ("ingredients", {"dish": "pizza"})]
+    nothing = [("ingredients", {"dish": "плов"}), ("find_dish", {"name": "unicorn"})]
     kinds = ["dish"]
 
     def environment(self) -> Environment:
-        return Dishes()
+        return Pantry()
 
 
 class TestMethod(Whole):
@@ -61,29 +30,29 @@ class TestFixture(Whole):
     @pytest.fixture
     @staticmethod
     def environment() -> Environment:
-        return Dishes()
+        return Pantry()
 
 
-class Failing(Dishes):
+class Failing(Pantry):
     """Dishes, and no word for what is not there."""
 
     @query_api
-    def show(self, dish_id: str) -> str:
-        """Show a dish.
+    async def ingredients(self, dish: str) -> list[str]:
+        """List what is in a dish.
 
         Args:
-            dish_id: Its id.
+            dish: The dish's exact name.
         """
-        return DISHES[dish_id]
+        return self.DISHES[dish]
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "none of the calls is of show": ({"calls": Whole.calls[:1]}, "give a call of every query API"),
+    "none of the calls is of ingredients": ({"calls": Whole.calls[:1]}, "give a call of every query API"),
     "a wrong name": (
-        {"calls": [*Whole.calls, ("shwo", {})]},
-        "a call of shwo does not fit: there is no such query API",
+        {"calls": [*Whole.calls, ("ingreds", {})]},
+        "a call of ingreds does not fit: there is no such query API",
     ),
-    "finds nothing": ({"calls": [*Whole.calls, ("find", {"word": "суп"})]}, "find(word='суп') finds nothing"),
+    "finds nothing": ({"calls": [*Whole.calls, ("find_dish", {"name": "суп"})]}, "find_dish(name='суп') finds nothing"),
     "no such records": ({"kinds": ["soup"]}, "records('soup') raises KeyError"),
     "an exception": ({"environment": lambda self: Failing()}, "raises KeyError: "),
 }

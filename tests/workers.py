@@ -64,8 +64,7 @@ SLOW = (
     "tests/tasks/seasons/",
     "tests/cli/test_doctor.py",
     "tests/cli/test_extracting.py",
-    "tests/checks/test_tasks.py",
-    "tests/checks/test_environments.py::test_of_an_mcp",
+    "tests/checks/test_environments.py::test_only_tools_that",
     # the browser beyond one visit to the page
     "tests/analysis/report/test_page.py::test_a_visit_with_a_dark_phone",
     "tests/analysis/report/test_page.py::test_a_hostile_run",

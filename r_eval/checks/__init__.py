@@ -10,6 +10,6 @@ from __future__ import annotations
 from r_eval.checks.calls import Call
 from r_eval.checks.environments import check
 from r_eval.checks.finding import Finding
-from r_eval.checks.targets import check_target, check_targets
+from r_eval.checks.targets import check_target
 
-__all__ = ["Call", "Finding", "check", "check_target", "check_targets"]
+__all__ = ["Call", "Finding", "check", "check_target"]

@@ -13,8 +13,7 @@ from typing import Any
 
 import yaml
 
-from r_eval.checks.arguments import folder_of
-from r_eval.checks.calls import attempt
+from r_eval.checks.calls import attempt, folder_of
 from r_eval.checks.finding import Finding, Severity
 from r_eval.environments.base import Environment, threads
 from r_eval.environments.schema import ApiSpec

@@ -8,22 +8,39 @@ import asyncio
 import contextlib
 import functools
 import io
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from r_eval.checks.arguments import calls_of, chosen, known_calls, odd_calls, programs_for
-from r_eval.checks.calls import Call, HookFailure, hook, make_calls
+from r_eval.analysis.warnings import counted
+from r_eval.checks.calls import (
+    Call,
+    CallOutcome,
+    Endless,
+    HookFailure,
+    calls_of,
+    chosen,
+    hook,
+    known_calls,
+    make_calls,
+    odd_calls,
+    programs_for,
+)
 from r_eval.checks.descriptions import Subject, check_records, described
-from r_eval.checks.finding import Finding
-from r_eval.checks.results import check_expected, check_given, judged
-from r_eval.environments.base import Environment
+from r_eval.checks.finding import Finding, relative_path
+from r_eval.environments.base import Environment, NotFound, ToolError
 from r_eval.environments.opening import open_environment
+from r_eval.environments.schema import BadArguments, clip
+from r_eval.environments.signatures import place_of
 from r_eval.errors import UserError
 from r_eval.isolation import describe
 
 KNOWN = 8
 """Calls of an API with arguments that should find something, and with others."""
+OF_ONE_THREAD = "can only be used in that same thread"
+"""What sqlite3 says of a connection that another thread uses."""
+OTHER_CONNECTION = "write sqlite3.connect(..., check_same_thread=False): query APIs run in threads"
 
 
 def check_environment(name: str, settings: Mapping[str, Any] | None = None, call: bool = False) -> list[Finding]:
@@ -119,3 +136,100 @@ def is_foreign(environment: Environment) -> bool:
 
     live = type(getattr(environment, "_source", None)).__module__.rpartition(".")[2] == "live"
     return live or isinstance(environment, LangChainTools | MCP | OpenAPI)
+
+
+def check_given(subject: Subject, calls: Sequence[Call], nothing: Sequence[Call]) -> Iterator[Finding]:
+    """Whether the calls that a person gave are of every query API, and have arguments that fit."""
+    specs = subject.environment.specs()
+    if calls and (missing := specs.keys() - {api for api, _ in calls}):
+        text = f"none of the calls is of {', '.join(sorted(missing))}"
+        yield subject.at(subject.whole, "error", text, "give a call of every query API")
+    for api, arguments in (*calls, *nothing):
+        try:
+            specs[api].check(arguments)
+        except (KeyError, BadArguments) as error:
+            why = str(error) if api in specs else "there is no such query API"
+            yield subject.at(subject.whole, "error", f"a call of {api} does not fit: {why}", "fix the call")
+
+
+def check_expected(subject: Subject, made: Sequence[CallOutcome], nothing: Sequence[CallOutcome]) -> Iterator[Finding]:
+    """Whether calls that a person gave find something (`made`), or nothing."""
+    for one in made:
+        if one.is_empty:
+            yield subject.of(one.api, "error", f"{one} finds nothing", "fix the call, or what it looks up")
+    for one in nothing:
+        if one.error is None and not one.is_empty:
+            todo = "fix the call, or raise NotFound where nothing is there"
+            yield subject.of(one.api, "error", f"{one} finds something: {clip(one.text)}", todo)
+
+
+def judged(subject: Subject, api: str, calls: Sequence[CallOutcome], known: bool) -> Iterator[Finding]:
+    """What is found in the calls of one query API, each kind of thing once.
+
+    Args:
+        known: Whether some of them should have found something.
+    """
+    groups: dict[tuple[str, str], list[CallOutcome]] = {}
+    for one in calls:
+        if one.error is not None and not isinstance(one.error, ToolError):
+            groups.setdefault((type(one.error).__name__, _raised_at(subject, one)), []).append(one)
+    for (_, place), some in groups.items():
+        error = some[0].error
+        if isinstance(error, Endless):
+            what, todo = f"does not end: {error}", "set a time limit for what it waits for"
+        else:
+            what = f"raises {clip(describe(error), 200)}" if error else ""
+            todo = (
+                "return data, or raise NotFound(...) or ToolError(...) with a message that the model can act on; "
+                "other exceptions end the episode"
+            )
+        yield _failure(subject, api, f"{some[0]} {what} ({counted(len(some), 'call')})", todo, place)
+    for one in [one for one in calls if one.repeated not in (None, one.text)][:1]:
+        text = f"{one} returned a different result in a second session: {_difference(one.text, one.repeated or '')}"
+        todo = "sort results, seed randomness, and share no state between sessions"
+        yield _failure(subject, api, text, todo)
+    yield _summary(subject, api, calls, known)
+
+
+def _failure(subject: Subject, api: str, what: str, todo: str, place: str = "") -> Finding:
+    """An error of a query API; of a connection that belongs to one thread, at the line that makes it."""
+    if OF_ONE_THREAD in what:
+        todo = OTHER_CONNECTION
+        place = place_of(type(subject.environment), "", r".*\bconnect\(") or place
+    return subject.of(api, "error", what, todo, place)
+
+
+def _summary(subject: Subject, api: str, calls: Sequence[CallOutcome], known: bool) -> Finding:
+    """How often an API was called, and what came of it."""
+    spec = subject.environment.specs()[api]
+    answered = sum(one.error is None for one in calls)
+    nothing = sum(isinstance(one.error, NotFound) for one in calls)
+    if spec.parameters and not known:
+        needed = ", ".join(p.name for p in spec.parameters if p.required)
+        text = f"not called with existing values: none is known for {needed}"
+        todo = (
+            "define records(), put an example into the docstring, "
+            "or a question file with programs next to the environment"
+        )
+        return subject.of(api, "warning", text, todo)
+    if calls and nothing == len(calls):
+        text = "the call found nothing" if nothing == 1 else f"none of {nothing:,} calls found anything"
+        return subject.of(api, "warning", text, "try other arguments with r-eval call")
+    failed = len(calls) - answered - nothing
+    text = f"{counted(len(calls), 'call')}: {answered} answered, {nothing} found nothing"
+    return subject.of(api, "note", text + (f", {failed} failed" if failed else ""))
+
+
+def _raised_at(subject: Subject, one: CallOutcome) -> str:
+    """Where in the environment's own file it was raised; the API's place where that is not known."""
+    file = subject.place(one.api).rpartition(":")[0]
+    frames = traceback.extract_tb(one.error.__traceback__) if one.error else []
+    own = [frame for frame in frames if relative_path(Path(frame.filename)) == file]
+    return f"{file}:{own[-1].lineno}" if own else subject.place(one.api)
+
+
+def _difference(one: str, two: str) -> str:
+    """The first line in which two results differ."""
+    lines = zip([*one.split("\n"), "(end)"], [*two.split("\n"), "(end)"], strict=False)
+    here, there = next(((a, b) for a, b in lines if a != b), (one, two))
+    return f"{clip(here)!r}, then {clip(there)!r}"

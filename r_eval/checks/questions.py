@@ -1,5 +1,5 @@
-"""Checks questions: their form, duplicates, golds that nothing can match or judge, and what the gold
-programs give over the environment. Questions with the same problem are one finding.
+"""Checks questions: their form, duplicates, golds that nothing can match or judge, answers that the question itself
+contains, and what the gold programs give over the environment. Questions with the same problem are one finding.
 """
 
 from __future__ import annotations
@@ -7,22 +7,25 @@ from __future__ import annotations
 import ast
 import asyncio
 import collections
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from r_eval.analysis import metrics
+from r_eval.analysis.metrics.literals import gold_values
+from r_eval.analysis.metrics.normalise import tokens
+from r_eval.analysis.response_types import Observed, Response, classify
 from r_eval.analysis.warnings import counted
 from r_eval.checks.environments import is_foreign
 from r_eval.checks.finding import Finding, Severity, relative_path
-from r_eval.checks.golds import judged_by_containment, leaked, response
 from r_eval.checks.shortcuts import shortcuts
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import clip
 from r_eval.files import is_file, read_text
-from r_eval.records import Question
+from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
 from r_eval.tasks.base import DEFAULT_METRIC, open_environment
 from r_eval.tasks.questions import folded, read_questions
 from r_eval.tasks.seasons import read_season
@@ -31,6 +34,11 @@ from r_eval.tasks.solving import solve
 SHUFFLE = "shuffle options, and give questions of one form different answers: see docs/questions.md"
 NAMED = 3
 """Questions that a finding names."""
+PASSAGE = 60
+"""Words of a question from which on it is taken to bring a text along."""
+OR = re.compile(r"\b(?:or|oder|ou|или)\b|还是|或", re.IGNORECASE)
+AND = re.compile(r"\b(?:of|between|among|both)\b.{1,300}\b(?:and|und|et|и)\b", re.IGNORECASE | re.DOTALL)
+SEPARATORS = ",;\n|、，；"
 Over = tuple[str, Mapping[str, Any]]
 """An environment's name and settings."""
 PROGRAM_FAULTS = {
@@ -192,3 +200,52 @@ def template_file(path: Path) -> Path | None:
     """The template file that a question file was made from, as its season says; None where that is not there."""
     season = read_season(path)
     return path.parent / season.file if season is not None and is_file(path.parent / season.file) else None
+
+
+def response(steps: Sequence[Step], question: Question, score: float, metric: str = "") -> Response:
+    """The response type of an episode that took these steps and ended with a score of some metric."""
+    names = dict.fromkeys(("episode_id", "task", "domain", "workflow", "llm", "condition", "answer"), "")
+    episode = Episode(
+        **names,  # type: ignore[arg-type]  # all of them are texts
+        schema=SCHEMA,
+        question_id=question.id,
+        level=question.level,
+        question=question.question,
+        golds=question.answers,
+        evidence=question.evidence,
+        outcome=Outcome(kind="finished"),
+        steps=list(steps),
+    )
+    return classify(episode, score, metric=metric)
+
+
+def judged_by_containment(question: Question) -> bool:
+    """Whether the evidence of an episode can show that it was supported.
+
+    The rule itself decides: an observation that holds the golds must not leave the response type undecided. The ids of
+    right documents decide without any containment.
+    """
+    seen = [Step(kind="call", observation="\n".join(question.answers))]
+    return bool(question.meta.get("text_ids")) or not response(seen, question, 0.0).undecided
+
+
+def leaked(question: Question) -> bool:
+    """Whether the question contains an answer as whole tokens and the question offers no choice.
+
+    Golds that any text holds by chance (yes, no, small numbers) are no leak, and neither is any in a question so long
+    that it brings along the text from which the answer is to be taken.
+    """
+    text = question.question
+    bare = question.model_copy(update={"evidence": [], "meta": {}})
+    if len(tokens(text)) > PASSAGE or not judged_by_containment(bare) or _offers_choice(question):
+        return False
+    observed = Observed([text])
+    return any(values and all(map(observed.holds, values)) for values in map(gold_values, question.answers))
+
+
+def _offers_choice(question: Question) -> bool:
+    """Whether the text names candidates, by an "or", an "of ... and" or a list, or meta does."""
+    text = question.question
+    listed = next(filter(None, map(question.meta.get, ("options", "choices", "candidates"))), None)
+    several = sum(map(text.count, SEPARATORS)) > 1
+    return several or bool(isinstance(listed, list) or OR.search(text) or AND.search(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,60 +19,47 @@ from r_eval.files import is_file, is_folder, yaml_keys
 DATA = (".json", ".csv", ".tsv")
 
 
-def check_targets(
-    targets: Sequence[str],
-    call: bool = False,
-    environment: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> list[Finding]:
-    """Everything that is found in targets, each finding once.
-
-    Args:
-        targets: As `check_target` takes them; `call`, `environment` and `settings` as well.
-    """
-    findings: dict[tuple[str, ...], Finding] = {}
-    for target in targets:
-        for finding in check_target(target, environment, call, settings):
-            findings.setdefault((finding.place, finding.severity, finding.what), finding)
-    return list(findings.values())
-
-
 def check_target(
-    target: str, environment: str | None = None, call: bool = False, settings: Mapping[str, Any] | None = None
+    *targets: str, environment: str | None = None, call: bool = False, settings: Mapping[str, Any] | None = None
 ) -> list[Finding]:
-    """Everything that is found in a target; nothing is raised for what is wrong with it.
+    """Everything that is found in targets, each finding once; nothing is raised for what is wrong with one.
 
     Args:
-        target: A question file (.jsonl), a template file or a grid (.yaml, .yml), a published dataset (a file or
-            folder), or an environment: a name, `file.py`, `module:Class`, `file.py:Class`, or one of the schemes that a
+        targets: Question files (.jsonl), template files or grids (.yaml, .yml), published datasets (a file or
+            folder), and environments: a name, `file.py`, `module:Class`, `file.py:Class`, or one of the schemes that a
             grid takes.
         environment: Over which the programs of a question file run; None takes what its season says.
         call: Whether what is not ours to change, such as another's server, is called even where it does not declare
             that it only reads.
         settings: Of the environment that is the target, or of `environment`.
     """
-    try:
-        return _check(target, environment, call, settings or {})
-    except UserError as error:
-        return [of_user_error(target, error)]
+    findings: dict[tuple[str, ...], Finding] = {}
+    for target in targets:
+        try:
+            found = _check(target, environment, call, settings or {})
+        except UserError as error:
+            found = [of_user_error(target, error)]
+        for finding in found:
+            findings.setdefault((finding.place, finding.severity, finding.what), finding)
+    return list(findings.values())
 
 
 def _check(target: str, environment: str | None, call: bool, settings: Mapping[str, Any]) -> list[Finding]:
     path = Path(target)
-    there = is_file(path) or is_folder(path)
+    there, suffix = is_file(path) or is_folder(path), path.suffix.lower()
     if target.partition(":")[0] in SCHEMES:
         return environments.check_environment(target, settings, call)
-    if settings and not environment and there and path.suffix != ".py":
+    if settings and not environment and there and suffix != ".py":
         raise UserError("--set is for environments: name one as a target, or with --environment")
     if there and _is_data(path):
         return check_data(path)
-    if path.suffix == ".jsonl":
+    if suffix == ".jsonl":
         return questions.check_questions(path, (environment, settings) if environment else None, call)
-    if path.suffix in (".yaml", ".yml"):
+    if suffix in (".yaml", ".yml"):
         if {"graph", "placeholders"} & set(yaml_keys(path)):
             raise UserError(f"{target}: r-eval generate checks graph and world files")
         return templates.check_templates(path, call) if "templates" in yaml_keys(path) else check_grid(path, call)
-    if there and path.suffix != ".py":
+    if there and suffix != ".py":
         return check_data(path)
     return environments.check_environment(target, settings, call)
 
@@ -81,10 +68,11 @@ def _is_data(path: Path) -> bool:
     """Whether a path is a published dataset rather than a question file of our own, which is checked more closely."""
     from r_eval.tasks.loaders import format_of
 
-    if path.suffix in DATA or is_folder(path):
+    suffix = path.suffix.lower()
+    if suffix in DATA or is_folder(path):
         return True
     try:
-        return path.suffix == ".jsonl" and format_of(path) not in (None, "jsonl")
+        return suffix == ".jsonl" and format_of(path) not in (None, "jsonl")
     except UserError:  # which the check itself says
         return True
 
@@ -119,13 +107,11 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
         UserError: It is no grid, or something in it is unknown or wrong.
     """
     from r_eval.grid import Grid
-    from r_eval.runner import budget
     from r_eval.runner.plan import resolve
     from r_eval.runner.terms import terms
 
     target, grid = str(path), Grid.load(path)
     plan = resolve(grid)
-    budget.check(plan)
     findings = []
     for planned in plan.tasks:
         name, uses_gold = planned.task.name, any(c.workflow.uses_gold for c in plan.cells if c.planned is planned)

@@ -9,7 +9,7 @@ from pathlib import Path
 from r_eval.analysis.warnings import counted
 from r_eval.checks.environments import is_foreign
 from r_eval.checks.finding import Finding, Severity, of_user_error
-from r_eval.checks.golds import judged_by_containment
+from r_eval.checks.questions import judged_by_containment
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox

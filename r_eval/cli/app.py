@@ -12,6 +12,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 import threading
 from typing import Annotated, Any
@@ -65,24 +66,28 @@ class Commands(TyperGroup):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def group(help: str | None = None, cls: type[TyperGroup] | None = None, **options: Any) -> typer.Typer:
+    """A group of commands."""
+    common = {"rich_markup_mode": None, "add_completion": False, "context_settings": SETTINGS}
+    return typer.Typer(help=help, cls=cls, no_args_is_help=help is not None, **{**common, **options})
+
+
 def load_command(name: str) -> Any:
     """The command, or the group, of a module."""
     module = importlib.import_module(f"r_eval.cli.{name}")
     if hasattr(module, "app"):
         return get_command(module.app)
-    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+    alone = group()
     alone.command(name, context_settings=SETTINGS)(getattr(module, name, None) or getattr(module, f"{name}_"))
     return get_command(alone)
 
 
-app = typer.Typer(
-    rich_markup_mode=None,
+app = group(
+    "Find out which LLM and agent workflow work best in your domain, why the others fail, and which to deploy.",
+    Commands,
     name="r-eval",
-    cls=Commands,
-    help="Find out which LLM and agent workflow work best in your domain, why the others fail, and which to deploy.",
-    no_args_is_help=True,
+    add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
 )
 
 
@@ -107,13 +112,19 @@ EXIT_SECONDS = 3.0
 """How long the interpreter may wait at its end for threads that do not end."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Errors of a disk that has no room, or that nothing may be written to."""
+OPTION_AT_HOME = re.compile(r"^(--[\w-]+=)(~.*)", re.DOTALL)
+"""An option such as --out=~/x, whose ~ a shell leaves alone."""
+
+
+def _at_home(option: re.Match[str]) -> str:
+    return option[1] + os.path.expanduser(option[2])  # noqa: PTH111  not every option is a path
 
 
 def main() -> None:
     """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
     _open_closed_streams()
     debug = "--debug" in sys.argv
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    arguments = [OPTION_AT_HOME.sub(_at_home, argument) for argument in sys.argv[1:] if argument != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

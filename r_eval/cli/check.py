@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from r_eval.checks import check_targets
+from r_eval.checks import check_target
 from r_eval.cli.options import Json, Settings, print_json, print_lines, settings_of
 
 
@@ -27,7 +27,7 @@ def check(
 
     A grid is checked with all that it names. Exit status 2 if an error was found.
     """
-    findings = check_targets(targets, call, environment, settings_of(settings))
+    findings = check_target(*targets, environment=environment, call=call, settings=settings_of(settings))
     if json:
         print_json([dataclasses.asdict(finding) for finding in findings])
     else:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from r_eval.analysis.warnings import counted
-from r_eval.cli.app import SETTINGS
+from r_eval.cli.app import SETTINGS, group
 from r_eval.cli.options import OUT_FILE, OUT_FOLDER, EnvironmentName, RunPath, RunPaths, complain, open_run, print_lines
 from r_eval.errors import UserError
 
@@ -23,13 +23,7 @@ REPLY_TOKENS = 2048
 """Of an LLM that drafts templates."""
 HEAD = "# Drafted by {llm}. Every program runs and its answers hold; check yourself whether the questions read well.\n"
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    help="Prepare and publish question sets.",
-    no_args_is_help=True,
-    add_completion=False,
-    context_settings=SETTINGS,
-)
+app = group("Prepare and publish question sets.")
 Questions = Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help="The question file.")]
 
 
@@ -219,17 +213,14 @@ class BoardCommands(TyperGroup):
     """`submit`, `add`, or, with runs in place of a command, `write`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Take what is there as a file or folder for the runs of `write`."""
-        is_run = args[0] not in self.commands and Path(args[0]).exists()
+        """Take a path, or what is there as a file or folder, for the runs of `write`."""
+        is_run = args[0] not in self.commands and ("/" in args[0] or Path(args[0]).exists())
         return super().resolve_command(ctx, ["write", *args] if is_run else args)
 
 
-leaderboard = typer.Typer(
-    rich_markup_mode=None,
-    cls=BoardCommands,
-    help="Write a leaderboard of many runs, or submit to one.",
-    no_args_is_help=True,
-    add_completion=False,
+leaderboard = group(
+    "Write a leaderboard of many runs, or submit to one.",
+    BoardCommands,
     context_settings={**SETTINGS, "ignore_unknown_options": True},
 )
 app.add_typer(leaderboard, name="leaderboard")

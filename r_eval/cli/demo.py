@@ -12,11 +12,7 @@ from r_eval.cli.run import run_grid
 from r_eval.grid import Grid
 
 
-def demo_grid() -> Grid:
-    """The embedded grid."""
-    return Grid.load(Path(str(files("r_eval").joinpath("demo.yaml"))))
-
-
 def demo(out: Out = None, limit: Limit = None, cache: Cache = None, quiet: Quiet = False) -> None:
     """Run the embedded grid: no network, no key, no GPU."""
-    raise typer.Exit(run_grid(demo_grid(), out, quiet=quiet, limit=limit, cache=cache))
+    grid = Grid.load(Path(str(files("r_eval").joinpath("demo.yaml"))))
+    raise typer.Exit(run_grid(grid, out, quiet=quiet, limit=limit, cache=cache))

@@ -26,7 +26,6 @@ from r_eval.grid import Grid
 from r_eval.isolation import describe
 from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.model_files import MODELS, fetch_model, model_path
-from r_eval.runner import budget
 from r_eval.runner.plan import Plan, resolve
 
 EXTRAS = {
@@ -102,7 +101,6 @@ def _installed() -> Iterator[Check]:
 
 def _of_grid(path: Path, plan: Plan) -> Iterator[Check]:
     """All that a grid needs."""
-    budget.check(plan)
     yield Check("ok", f"{path}: {counted(len(plan.cells), 'cell')}, {counted(plan.episodes(), 'episode')}")
     for planned in plan.tasks:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -55,12 +56,12 @@ def pair(word: str) -> tuple[str, str]:
 
 
 def settings_of(words: Settings) -> dict[str, str]:
-    """The settings that `--set K=V` gave an environment.
+    """The settings that `--set K=V` gave an environment; a ~ in front is the home of the user.
 
     Raises:
         UserError: One is not written so.
     """
-    return dict(map(pair, words or ()))
+    return {key: os.path.expanduser(value) for key, value in map(pair, words or ())}  # noqa: PTH111  not all are paths
 
 
 def open_run(path: Path) -> RunFolder:

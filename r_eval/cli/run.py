@@ -21,10 +21,14 @@ from r_eval.cli.app import exit_within
 from r_eval.cli.options import Cache, Json, Limit, Out, Quiet, complain, print_json, print_lines, results_console
 from r_eval.cli.progress import make_observer
 from r_eval.errors import UserError
+from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import INFRASTRUCTURE_FAILURES
 from r_eval.runner.observer import RunObserver
+from r_eval.runner.plan import PlannedCell, resolve
 from r_eval.runner.run import Runner
+from r_eval.runner.store import refuse_changes
+from r_eval.runner.terms import terms
 
 FINISHING = b"\nr-eval: finishing the episodes in progress; press Ctrl-C again to cancel them\n"
 FLAGS = {"workflows": "--workflow", "llms": "--llm", "tasks": "--task", "samples": "--samples"}
@@ -71,8 +75,6 @@ def run(
     flags = dict(zip(FLAGS, (workflow, llm, task, samples), strict=True))
     loaded = read_grid(grid, {key: value for key, value in flags.items() if value})
     if dry_run:
-        from r_eval.cli.dry_run import print_plan
-
         print_plan(loaded, out, json, limit=limit, fresh=fresh)
         return
     options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
@@ -192,3 +194,45 @@ async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dic
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
+
+
+def print_plan(grid: Grid, out: Path | None, as_json: bool, *, limit: int | None, fresh: bool) -> None:
+    """Print what a run would do; nothing is run or written.
+
+    Raises:
+        UserError: The grid is wrong, or the folder holds a run that differs from it.
+    """
+    plan = resolve(grid, limit)
+    folder = RunFolder(out if out is not None else Path("runs") / grid.name)
+    is_resumed = folder.run_file.exists() and not fresh
+    if is_resumed:
+        refuse_changes(folder, folder.manifest(), plan)
+    counts = {
+        c.cell: (len(c.planned.questions) * grid.epochs, _recorded(folder, c, grid.epochs) if is_resumed else 0)
+        for c in plan.cells
+    }
+    episodes, recorded = (sum(column) for column in zip(*counts.values(), strict=True))
+    lines = [*terms(plan), *map(str, plan.drops)]
+    if as_json:
+        cells = [{**cell._asdict(), "episodes": one, "recorded": two} for cell, (one, two) in counts.items()]
+        record = {"run": str(folder.path), "episodes": episodes, "recorded": recorded, "cells": cells, "terms": lines}
+        print_json(record)
+        return
+    rows = [("system", "cells", "episodes", "recorded")]
+    for system, group in itertools.groupby(counts, key=lambda cell: cell.system):
+        own = [counts[cell] for cell in group]
+        rows.append((system, str(len(own)), *(str(sum(column)) for column in zip(*own, strict=True))))
+    rows.append(("all", str(len(counts)), str(episodes), str(recorded)))
+    width = max(len(row[0]) for row in rows)
+    table = [f"{name:<{width}}" + "".join(f"{number:>10}" for number in numbers) for name, *numbers in rows]
+    print_lines([*table, "", *lines])
+
+
+def _recorded(folder: RunFolder, cell: PlannedCell, epochs: int) -> int:
+    """How many episodes of a cell are recorded and need not run again."""
+    return sum(
+        episode.question_id in cell.planned.places
+        and episode.epoch < epochs
+        and episode.outcome.kind not in INFRASTRUCTURE_FAILURES
+        for episode in folder.cell_episodes(cell.cell)
+    )

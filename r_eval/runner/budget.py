@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from r_eval.errors import UserError
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import Tokens
 from r_eval.runner.grid_entries import NO_LLM
-from r_eval.runner.plan import Plan
+
+if TYPE_CHECKING:
+    from r_eval.runner.plan import Plan
 
 UNITS = {"usd": "USD", "tokens": "tokens", "hours": "hours"}
 

@@ -20,6 +20,9 @@ class Clock:
 
     Args:
         limit: Seconds of work; None for no limit.
+
+    Attributes:
+        is_over: Whether the workflow has ended, or is waited for no longer.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -27,7 +30,7 @@ class Clock:
         self._work = 0.0
         self._stops = 0
         self._deadline: asyncio.Timeout | None = None
-        self._is_over = False
+        self.is_over = False
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -36,7 +39,7 @@ class Clock:
             try:
                 yield
             finally:
-                self._is_over = True  # what a workflow left behind may still make calls
+                self.is_over = True  # what a workflow left behind may still make calls
 
     @property
     def expired(self) -> bool:
@@ -65,6 +68,6 @@ class Clock:
             raise LimitReached("seconds", f"more than {self._limit:g} s")
 
     def _reschedule(self) -> None:
-        if self._deadline is None or self._limit is None or self._is_over or self._deadline.expired():
+        if self._deadline is None or self._limit is None or self.is_over or self._deadline.expired():
             return
         self._deadline.reschedule(None if self._stops else asyncio.get_running_loop().time() + self._limit)

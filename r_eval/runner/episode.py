@@ -1,28 +1,40 @@
-"""One episode: a workflow, an LLM and a session meet a question, and a record comes out, whatever happens."""
+"""One episode: a workflow, an LLM and a session meet a question, and a record comes out, whatever happens.
+
+The episodes of an LLM are carried out by its pool, in this process or elsewhere (`ray`).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import functools
 import hashlib
+import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from r_eval.environments.base import EnvironmentFailure, threads
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
-from r_eval.errors import Unwritable
+from r_eval.errors import Unwritable, UserError
 from r_eval.isolation import contained, describe, traceback_of
 from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.replay import ReplyStores
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
 from r_eval.runner.clock import Clock
 from r_eval.runner.episode_llm import EpisodeLLM
-from r_eval.runner.plan import PlannedCell
+from r_eval.runner.grid_entries import NO_LLM
+from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.seeds import Seeds
 from r_eval.workflows.answers import last_chance
 from r_eval.workflows.base import Demonstration, LimitReached, Limits, TaskInput, Workflow, WorkflowResult, ended
+
+PATIENCE_SECONDS = 3.0
+"""How long a workflow that is cancelled may take to end."""
+LLM_FREE_WORKERS = 2
+"""Concurrent episodes of workflows that use no LLM."""
 
 
 def episode_id(cell: PlannedCell, question: Question, epoch: int) -> str:
@@ -91,7 +103,7 @@ async def run_episode(
         started = time.perf_counter()  # what opening takes, such as reading a whole wiki, is not the system's time
         task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         async with clock.running():
-            ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits))
+            ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits), clock)
     except Unwritable:
         raise
     except BaseException as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
@@ -179,14 +191,22 @@ def _task_input(cell: PlannedCell, question: Question, demonstrations: tuple[Dem
     )
 
 
-async def _by_itself(work: Coroutine[Any, Any, WorkflowResult]) -> WorkflowResult:
-    """What a workflow returns, in a task of its own, so that one that cancels its task ends its episode alone."""
+async def _by_itself(work: Coroutine[Any, Any, WorkflowResult], clock: Clock) -> WorkflowResult:
+    """What a workflow returns, in a task of its own, so that one that cancels its task ends its episode alone.
+
+    One that swallows its cancellation, as `except:` in a loop does, is left behind; see `EpisodeLLM.generate`.
+    """
     task = asyncio.ensure_future(contained(work))
     try:
         await asyncio.wait([task])
     except asyncio.CancelledError:
+        clock.is_over = True
         task.cancel()
-        await asyncio.wait([task])
+        await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+        if not task.done():
+            asyncio._unregister_task(task)  # or the end of the event loop waits for it
+            # held for ever, even at the end of the process: collecting it would run it on, perhaps without end
+            threading.Thread(target=lambda task: threading.Event().wait(), args=(task,), daemon=True).start()
         raise
     ending, error = task.result()
     if error is not None:
@@ -198,13 +218,15 @@ async def _by_itself(work: Coroutine[Any, Any, WorkflowResult]) -> WorkflowResul
 async def _run_workflow(
     workflow: Workflow, task_input: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
 ) -> WorkflowResult:
-    """How a workflow ends, a last chance included.
+    """How a workflow ends, a last chance included; of the exceptions of a `TaskGroup`, the first counts.
 
     Raises:
         TypeError: A workflow of the user's own returned something else.
     """
     try:
-        ending: Any = await workflow.run(task_input, session, llm, limits)
+        ending, error = await contained(workflow.run(task_input, session, llm, limits))
+        if error is not None:
+            raise error
         if not (isinstance(ending, WorkflowResult) and isinstance(ending.outcome, Outcome)):
             raise TypeError(
                 f"{type(workflow).__name__}.run returned no WorkflowResult with an Outcome: {ending!r:.200}"
@@ -270,3 +292,34 @@ def _record(
         seconds=llm.seconds,
         fingerprint=cell.fingerprint,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class EpisodePool:
+    """Carries out the episodes of one LLM, at most `size` at once."""
+
+    size: int
+    run_episode: Callable[[PlannedCell, Question, int], Awaitable[Episode]]
+
+
+@contextlib.asynccontextmanager
+async def local_pool(plan: Plan, resources: Resources, llm: str) -> AsyncIterator[EpisodePool]:
+    """The pool of an LLM of the plan in this process; the LLM is open for the time of the block.
+
+    Raises:
+        LLMError: The LLM cannot be opened.
+    """
+    opened: LLM | None = plan.llms[llm] if llm != NO_LLM else None
+    try:
+        if opened is not None:
+            try:
+                await opened.open()
+            except (LLMError, UserError):
+                raise
+            except Exception as error:
+                raise LLMError("request", f"{opened.name} cannot be opened: {describe(error)}") from error
+        size = opened.connections if opened is not None else LLM_FREE_WORKERS
+        yield EpisodePool(size, functools.partial(run_episode, llm=opened, resources=resources))
+    finally:
+        if opened is not None:
+            await opened.close()

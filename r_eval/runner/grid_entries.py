@@ -12,7 +12,7 @@ from typing import Any
 
 from r_eval import plugins
 from r_eval.environments.conditions.combined import CLEAN, Combined, combine
-from r_eval.environments.opening import located as located_environment
+from r_eval.environments.opening import located
 from r_eval.errors import UserError
 from r_eval.files import is_file, is_folder
 from r_eval.grid import ConditionEntry, Grid, LLMEntry, TaskEntry, WorkflowEntry
@@ -117,7 +117,7 @@ def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping
     varied = {"noise": {**(entry.noise or {}), **noise}} if noise else {}
     changes: dict[str, Any] = entry.model_dump(include={"metric", "instruction", "passages"}, exclude_none=True)
     if entry.environment is not None:
-        changes["environment"] = located_environment(entry.environment.environment, grid.folder)
+        changes["environment"] = located(entry.environment.environment, grid.folder)
         changes["settings"] = located_settings(entry.environment.settings, grid.folder)
     if entry.data is not None:
         with of_task(entry.task):
@@ -272,14 +272,6 @@ def _own_name(
     return name
 
 
-def located(name: str, folder: Path) -> str:
-    """A file's path in a grid, seen from the grid's folder."""
-    path = name.partition(":")[0]
-    if path.endswith((".py", ".gguf")) and not Path(path).is_absolute() and is_file(folder / path):
-        return str(folder / name)
-    return name
-
-
 def located_settings(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Settings in which files are seen from the grid's folder, and folders where they are written as a path."""
     return {key: _located_setting(value, folder) for key, value in settings.items()}
@@ -290,7 +282,5 @@ def _located_setting(value: Any, folder: Path) -> Any:
         return [_located_setting(one, folder) for one in value]
     if not isinstance(value, str) or not value:
         return value
-    if value.startswith("langchain:"):
-        return located_environment(value, folder)
     path = folder / value
     return str(path.absolute()) if is_file(path) or ("/" in value and is_folder(path)) else located(value, folder)

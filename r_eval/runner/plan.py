@@ -31,7 +31,7 @@ from r_eval.folder import Cell
 from r_eval.grid import Grid, Limits, WorkflowEntry
 from r_eval.llms.base import LLM
 from r_eval.records import SCHEMA, Question
-from r_eval.runner import grid_entries
+from r_eval.runner import budget, grid_entries
 from r_eval.runner.grid_entries import NO_LLM, located_settings, of_task
 from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.tasks.questions import choose
@@ -176,7 +176,7 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         limit: Keep only the first so many questions of every task.
 
     Raises:
-        UserError: A name is unknown, a file is wrong, or no cell is left.
+        UserError: A name is unknown, a file is wrong, no cell is left, or a budget cannot be counted.
     """
     prompt_text.cache_clear()
     tasks = _Tasks(grid, limit)
@@ -191,7 +191,7 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
             cell = Cell(name, llm, condition.name, task)
             if sweep is not None and not sweep.has(name, llm, names[0]):
                 continue
-            if not any(_matches(cell, rule) for rule in grid.exclude):
+            if not any(all(fnmatch.fnmatchcase(getattr(cell, k), p) for k, p in rule) for rule in grid.exclude):
                 planned = tasks.planned(entry, task, condition)
                 if planned.questions:
                     parts = _parts(workflow, llms.get(llm), planned, condition, limits, grid.seed)
@@ -206,12 +206,9 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
             one, two = next((one, two) for one, two in pairs if one != two)
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
     firsts = tuple(tasks.planned(entries[0], name, CLEAN) for name in tasks.names(entries[0]))
-    return Plan(grid, llms, firsts, tuple(cells), limits, sweep, tuple(tasks.drops))
-
-
-def _matches(cell: Cell, rule: Any) -> bool:
-    keys = ("workflow", "llm", "task", "condition")
-    return all(fnmatch.fnmatchcase(getattr(cell, key), getattr(rule, key)) for key in keys)
+    plan = Plan(grid, llms, firsts, tuple(cells), limits, sweep, tuple(tasks.drops))
+    budget.check(plan)
+    return plan
 
 
 def _parts(
@@ -269,11 +266,8 @@ class _Tasks:
         key = short_hash(noise)
         if key not in self._chosen:
             tasks = list(grid_entries.tasks(self._grid, self._limit, noise))
-            if (
-                noise
-                and not any(map(grid_entries.has_noise, self._grid.tasks))
-                and not any(map(grid_entries.has_noise, tasks))
-            ):
+            has_noise = grid_entries.has_noise
+            if noise and not any([*map(has_noise, self._grid.tasks), *map(has_noise, tasks)]):
                 raise UserError("noise: no task of the grid has noise of several levels")
             self._chosen[key] = {task.name: (task, *_choose(task, self._grid, self._limit)) for task in tasks}
         return self._chosen[key]
@@ -284,9 +278,7 @@ class _Tasks:
         numbers = [n for n, own in enumerate(self._grid.tasks) if fnmatch.fnmatchcase(name, own.task)]
         with self._grid.located("tasks", *numbers[:1]):
             environment = self._opened(task.environment, settings)
-        home: Environment | None = (
-            None  # of the demonstrations: over what the task itself says, so that all see the same
-        )
+        home: Environment | None = None  # of the demonstrations: as the task itself says, so that all see the same
         if demonstrations and task.home:
             home = self._opened(task.home, installed(task.name).settings)
         elif demonstrations and entry.environment:

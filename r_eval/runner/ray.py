@@ -34,10 +34,9 @@ from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.replay import LLMUsage, ReplyKey, ReplyStores, StoredReply
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
-from r_eval.runner.episode import Resources, run_episode
+from r_eval.runner.episode import EpisodePool, Resources, local_pool, run_episode
 from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.plan import Plan, PlannedCell, resolve
-from r_eval.runner.pools import EpisodePool, local_pool
 
 ATTEMPTS = 3
 """How often an episode is begun, where actors die over it."""

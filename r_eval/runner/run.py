@@ -23,16 +23,14 @@ from r_eval.llms.base import LLMError
 from r_eval.llms.replay import ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
-from r_eval.runner.budget import BudgetGuard, check
+from r_eval.runner.budget import BudgetGuard
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.early_stopping import Looks
-from r_eval.runner.episode import Cancelled, Resources
+from r_eval.runner.episode import Cancelled, EpisodePool, Resources, local_pool
 from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import Plan, PlannedCell, resolve
-from r_eval.runner.pools import EpisodePool, local_pool
 from r_eval.runner.store import Store
-from r_eval.workflows.base import Demonstration
 
 if TYPE_CHECKING:
     from r_eval.analysis.early_stopping import Rule
@@ -263,9 +261,11 @@ async def arun(
     Raises:
         UserError: The grid is wrong, the folder holds a run that differs from it, or no LLM can be opened.
     """
-    _check_engine(engine)
+    if engine not in ENGINES:
+        raise UserError(plugins.unknown("engine", engine, ENGINES))
+    if engine == "ray" and importlib.util.find_spec("ray") is None:
+        raise MissingExtra("ray", "ray", "The engine ray")
     plan = resolve(grid, limit)
-    check(plan)
     if rule is not None:
         rule.check([planned.task.metric for planned in plan.tasks])
     for llm in plan.llms.values():
@@ -276,7 +276,12 @@ async def arun(
         needed = {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()}
         for name in needed & plan.llms.keys():
             await asyncio.to_thread(plan.llms[name].fetch)
-        examples = await _demonstrations(plan, sandbox)
+        examples = {
+            each.task.name: await work_out(
+                each.demonstrations, each.demo_environment or each.environment, sandbox, plan.limits.observation
+            )
+            for each in plan.tasks
+        }
         reply_store = ReplyStore()
         stack.callback(reply_store.close)
         replies = ReplyStores(reply_store, store.run_id, cache is not False, cache is True, store.spent)
@@ -299,20 +304,3 @@ async def arun(
             if store.is_written:
                 store.write_manifest(state, runner.gate.exhausted() if state == "budget" else ())
     return folder
-
-
-async def _demonstrations(plan: Plan, sandbox: Sandbox) -> dict[str, tuple[Demonstration, ...]]:
-    """The demonstrations of each task, worked out."""
-    cut, tasks = plan.limits.observation, plan.tasks
-    homes = [planned.demo_environment or planned.environment for planned in tasks]
-    return {
-        planned.task.name: await work_out(planned.demonstrations, home, sandbox, cut)
-        for planned, home in zip(tasks, homes, strict=True)
-    }
-
-
-def _check_engine(engine: str) -> None:
-    if engine not in ENGINES:
-        raise UserError(plugins.unknown("engine", engine, ENGINES))
-    if engine == "ray" and importlib.util.find_spec("ray") is None:
-        raise MissingExtra("ray", "ray", "The engine ray")

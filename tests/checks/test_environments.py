@@ -11,19 +11,15 @@ import pytest
 
 from r_eval.checks import Finding, calls, check, check_target
 from r_eval.environments.opening import open_environment
-from tests.checks.conftest import SHOW
+from tests.checks.conftest import RECORDS, SHOW
 
 Write = Callable[..., str]
 RETURN = "return DISHES[dish_id]"
 
 
-def found(target: str) -> list[Finding]:
-    """What is found in one process."""
-    return check(open_environment(target), call=True)
-
-
 def amiss(target: str) -> list[Finding]:
-    return [finding for finding in found(target) if finding.severity != "note"]
+    """What is found in one process, but for notes."""
+    return [finding for finding in check(open_environment(target), call=True) if finding.severity != "note"]
 
 
 def returning(code: str, annotation: str = "Any") -> str:
@@ -105,18 +101,13 @@ FAULTS: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_and_nothing_else(environment: Write, name: str) -> None:
     body, severity, what = FAULTS[name]
-    records = "" if name == "no value that is known" else None
-    target = environment(body) if records is None else environment(body.replace('"d1"', "'d1'"), records=records)
+    target = environment(body, **({"records": ""} if name == "no value that is known" else {}))
     findings = [f for f in amiss(target) if f.what != "it has no records for question templates"]
     assert [(f.severity, what in f.what) for f in findings] == [(severity, True)], [f.line() for f in findings]
     assert findings[0].todo
-
-
-def test_a_connection_of_one_thread_is_named_with_its_line_and_what_to_write(environment: Write) -> None:
-    target = environment(FAULTS["a thread of its own"][0])
-    (finding,) = amiss(target)
-    assert finding.place == line_of(target, "sqlite3.connect(")
-    assert "check_same_thread=False" in finding.todo
+    if name == "a thread of its own":
+        assert findings[0].place == line_of(target, "sqlite3.connect(")
+        assert "check_same_thread=False" in findings[0].todo
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
@@ -144,11 +135,8 @@ def test_what_is_no_query_api_may_fail_as_well(environment: Write, hook: str, wh
 # Records
 
 KINDS = {
-    "another order": (
-        "return random.sample([{'i': i} for i in range(99)], 99)",
-        "returns a different list on the second call",
-    ),
-    "no list": ("yield from itertools.count()", "returns a generator instead of a list"),
+    "another order": ("return [{'i': random.random()}]", "returns a different list on the second call"),
+    "no list": ("return (n for n in itertools.count())", "returns a generator instead of a list"),
     "no data": ("return [{'id': object()}]", "returns values that are not data"),
     "an exception": ("return [{'id': 1 / 0}]", "raises ZeroDivisionError: division by zero"),
 }
@@ -157,15 +145,7 @@ KINDS = {
 @pytest.mark.parametrize("name", KINDS)
 def test_records_that_are_wrong_are_an_error(environment: Write, name: str) -> None:
     code, what = KINDS[name]
-    records = f"""
-    def records(self, kind):
-        if kind != "dish":
-            raise KeyError(kind)
-        return self.made()
-
-    def made(self):
-        {code}
-"""
+    records = f"{RECORDS.partition('return')[0]}{code}\n"
     finding = next(f for f in amiss(environment(SHOW, records=records)) if "records('dish')" in f.what)
     assert (finding.severity, what in finding.what) == ("error", True)
 
@@ -240,27 +220,25 @@ def lines(findings: list[Finding]) -> str:
     return "\n".join(f.line() for f in findings)
 
 
-def test_tools_of_a_library_are_called_only_if_that_is_asked_for(tmp_path: Path) -> None:
-    pytest.importorskip("langchain_core", reason="langchain_core is not installed")
-    mark = tmp_path / "mark"
-    (tmp_path / "tools.py").write_text(TOOLS.format(mark=str(mark)), encoding="utf-8")
-    target = f"langchain:{tmp_path / 'tools.py'}:tools"
-    text = lines(check_target(target))
+@pytest.mark.parametrize(
+    ("package", "code", "name", "said"),
+    [
+        ("langchain_core", TOOLS, "langchain:{}:tools", "the parameter name has no description"),
+        ("mcp", SERVER, f"mcp:{sys.executable} {{}}", "query API look: "),
+    ],
+)
+def test_only_tools_that_say_they_read_are_called_unless_all_are_asked_for(
+    package: str, code: str, name: str, said: str, tmp_path: Path
+) -> None:
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    mark, file = tmp_path / "mark", tmp_path / "tools.py"
+    file.write_text(code.format(mark=str(mark)), encoding="utf-8")
+    text = lines(check_target(name.format(file)))
     assert "not called, because they are not declared read-only: write; add --call to call them" in text
-    assert "the parameter name has no description" in text
+    assert said in text
     assert not mark.exists()
-    assert "query API write: " in lines(check_target(target, call=True))
+    assert "query API write: " in lines(check_target(name.format(file), call=True))
     assert mark.exists()
-
-
-def test_of_an_mcp_server_only_tools_that_say_they_read_are_called(tmp_path: Path) -> None:
-    pytest.importorskip("mcp", reason="the MCP SDK is not installed")
-    mark = tmp_path / "mark"
-    (tmp_path / "server.py").write_text(SERVER.format(mark=str(mark)), encoding="utf-8")
-    text = lines(check_target(f"mcp:{sys.executable} {tmp_path / 'server.py'}"))
-    assert "not called, because they are not declared read-only: write" in text
-    assert "query API look: " in text
-    assert not mark.exists()
 
 
 def test_of_an_http_api_only_get_operations_are_called(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the check of a question file finds: in its form, in its programs, and in the embedded tasks."""
+"""What the check of questions finds: in their form, in programs, in the embedded tasks, in published datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from r_eval.checks import Finding
 from r_eval.checks import check_target as check
-from r_eval.checks.questions import check_questions
+from r_eval.checks.questions import check_questions, leaked
+from r_eval.records import Question
 from r_eval.tasks.base import installed, task_files
 from tests.commands import typed_here
 
@@ -25,7 +26,7 @@ def found(folder: Path, *some: dict[str, Any], environment: bool = True) -> list
     path.write_text(
         "\n".join(json.dumps({"id": f"q{n}", **FIRST, **q}) for n, q in enumerate(some, 1)), encoding="utf-8"
     )
-    return check(str(path), f"{folder / 'recipes.py'}" if environment else None)
+    return check(str(path), environment=f"{folder / 'recipes.py'}" if environment else None)
 
 
 def amiss(folder: Path, *some: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -97,3 +98,63 @@ def test_the_embedded_tasks_have_no_error(kind: str) -> None:
         over = (task.home, {}) if is_elsewhere else (task.environment, task.settings)
         findings = check_questions(file, over) if file.exists() else []
         assert [finding.line() for finding in findings if finding.severity == "error"] == []
+
+
+# Whether a question's text gives its answer away
+
+LONGER = "Which river is longer, the Niger River or the River Shannon?"
+LEAKS: dict[str, list[tuple[str, str]]] = {
+    "stands in the question": [
+        ("In which city does the Paris Opera of Garnier stand?", "Paris"),
+        ("Who wrote the biography of Marie Curie?", "marie curie"),
+        ("What links Oslo to Rome, and since when?", "Oslo; Rome"),
+        ("居里夫人的丈夫是谁？", "居里"),
+        ("What is the capital of New Zealand?", "New Zealand"),
+    ],
+    "is one of several": [
+        (LONGER, "Niger River"),
+        (LONGER, "River Shannon"),
+        ("Which of Ada Lovelace and Alan Turing was born first?", "Ada Lovelace"),
+        ("Who is older, Trinidad and Tobago or Fiji?", "Trinidad and Tobago"),
+        ("Which is closest to a lake: river, hill, sea or town?", "river"),
+        ("Which fits?\n- lake\n- hill\n- town", "hill"),
+        ("尼日尔河和香农河哪条更长，尼日尔河还是香农河？", "香农河"),
+    ],
+    "is a verdict, a small number or a part of a word": [
+        ("Is it true or false that 7 is no prime?", "true"),
+        ("Is there no bridge, yes or no?", "no"),
+        ("How many of the 12 months have 7 letters?", "7"),
+        ("In which year was 1987 written?", "198"),
+        ("Who knows Nowak?", "no"),
+    ],
+    "is in a text that the question brings along": [
+        ("Where does she work? " + "She works at Ostrad University with others. " * 12, "Ostrad University"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("kind", "text", "answer"), [(kind, *pair) for kind in LEAKS for pair in LEAKS[kind]])
+def test_only_an_answer_that_stands_in_the_question_is_a_leak(kind: str, text: str, answer: str) -> None:
+    question = Question(id="q", question=text, answers=[answer], level="KS")
+    assert leaked(question) == (kind == "stands in the question")
+
+
+# Published datasets
+
+RECORDS = [{"question": f"Which of {n}?", "answer": "it", "type": "bridge"} for n in range(6)]
+DATASETS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
+    "sound": (RECORDS, ["h.json: note: 6 records of the format 'hotpotqa': 6 questions (6 KA)"]),
+    "broken records": (
+        [*RECORDS, *[{"question": "?"}] * 4, {"answer": "x"}],
+        ["h.json: record 7: warning: a broken record: the key answer is missing", "", "", "5 broken records"],
+    ),
+    "no format": ([{"a": 1}], ["unknown format"]),
+}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_records_of_a_published_dataset_are_counted_and_the_broken_ones_named(tmp_path: Path, name: str) -> None:
+    records, lines = DATASETS[name]
+    (tmp_path / "h.json").write_text(json.dumps(records), encoding="utf-8")
+    found = [finding.line() for finding in check(str(tmp_path / "h.json"))]
+    assert [line for line, part in zip(found, lines, strict=False) if part not in line] == []

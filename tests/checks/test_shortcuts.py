@@ -68,23 +68,19 @@ def test_each_shortcut_is_found_by_its_guesser(
     assert guesser in found
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_none_is_found_where_there_is_none(seed: int) -> None:
-    chance = random.Random(seed)
-    made = []
-    for number in range(200):
+def by_chance(chance: random.Random) -> Iterator[Question]:
+    for n in range(200):
         options = chance.sample(WORDS, 5)
-        made.append(
-            question(
-                number, f"Which one, {number}: {', '.join(options[:-1])} or {options[-1]}?", chance.choice(options)
-            )
-        )
-    assert [one for one in shortcuts({"x": made}) if one.found] == []
+        yield question(n, f"Which one, {n}: {', '.join(options[:-1])} or {options[-1]}?", chance.choice(options))
 
 
-def test_always_giving_the_commonest_answer_is_no_shortcut() -> None:
-    made = [question(n, f"Is {n} so?", "no" if n % 10 else "yes") for n in range(200)]
-    assert [one for one in shortcuts({"x": made}) if one.found] == []
+def mostly_no(chance: random.Random) -> Iterator[Question]:
+    return (question(n, f"Is {n} so?", "no" if n % 10 else "yes") for n in range(200))
+
+
+@pytest.mark.parametrize(("make", "seed"), [(by_chance, 0), (by_chance, 1), (mostly_no, 0)])
+def test_none_is_found_where_there_is_none(make: Callable[[random.Random], Iterator[Question]], seed: int) -> None:
+    assert [one for one in shortcuts({"x": [*make(random.Random(seed))]}) if one.found] == []
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path: Path) -> None:
     [
         (TypeError("no\x1b[2J"), 70, r"internal error: TypeError: no\\u001b\[2J \(--debug"),
         (OSError(28, "No space left", "runs/x"), 1, "runs/x cannot be written"),
+        (
+            OSError(30, "Read-only file system", "runs/x"),
+            1,
+            "^r-eval: runs/x cannot be written: Read-only file system$",
+        ),
         (PermissionError(13, "Permission denied", "runs/x"), 2, "runs/x: Permission denied"),
         (KeyboardInterrupt(), 130, ""),
     ],

@@ -5,55 +5,38 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from r_eval.folder import Cell, CellWriter, RunFolder
-from r_eval.records import Episode, Outcome
+from r_eval.records import Outcome, Question
+from r_eval.tasks.questions import write_questions
+from tests.analysis.conftest import episode, write_manifest
 from tests.commands import typed_here
 
-TASKS = {"wiki/high-freq": ("wiki", "KS"), "wiki/hotpotqa": ("wiki", "KA")}
+KS = "wiki/high-freq"
 Right = Mapping[str, Mapping[str, Sequence[int | None]]]
 """By workflow and task: 1 right, 0 wrong, None the infrastructure failed."""
 
 
-def write(folder: Path, right: Right, text: str = "Question {n}?", condition: str = "clean", template: int = 0) -> Path:
+def write(folder: Path, right: Right, text: str = "Question {n}?", template: int = 0) -> None:
     """A run of the LLM m, with its questions."""
     run = RunFolder(folder)
-    cells = {
-        Cell(workflow, "m", condition, task): given for workflow in right for task, given in right[workflow].items()
-    }
-    for cell, given in cells.items():
+    cells = {Cell(name, "m", "clean", task): scores for name, of in right.items() for task, scores in of.items()}
+    for cell, scores in cells.items():
         writer = CellWriter(cell.path(run.episodes_root))
-        for n, score in enumerate(given):
-            made = Episode(
-                episode_id=f"{cell.system}{cell.task}{n}", question_id=f"q{n}", task=cell.task,
-                domain=TASKS[cell.task][0], level=TASKS[cell.task][1],
-                workflow=cell.workflow, llm="m", condition=condition,
-                question=text.format(n=n), golds=["Nairobi"], answer="Nairobi" if score else "Mombasa",
-                outcome=Outcome(kind="finished" if score is not None else "llm_failure"),
-            )  # fmt: skip
-            writer.append(made.model_dump_json(by_alias=True))
+        for n, score in enumerate(scores):
+            outcome = Outcome(kind="finished" if score is not None else "llm_failure")
+            own = {"question": text.format(n=n), "answer": "Nairobi" if score else "Mombasa", "outcome": outcome}
+            ids = {"episode_id": f"{cell.system}{cell.task}{n}", "question_id": f"q{n}", **cell._asdict()}
+            writer.append(episode(**ids, **own).model_dump_json())
         writer.close()
-        run.questions_file(cell.task).parent.mkdir(parents=True, exist_ok=True)
-        lines = [
-            {"id": f"q{n}", "question": text.format(n=n), "answers": ["Nairobi"], "level": "KS",
-             "meta": {"template": f"t{n // template}"} if template else {}}
-            for n in range(len(given))
-        ]  # fmt: skip
-        run.questions_file(cell.task).write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
-    manifest = {
-        "schema": 1, "name": "same", "created": "2025-03-04T09:30:00+00:00", "updated": "2025-03-04T09:30:00+00:00",
-        "state": "complete", "versions": {}, "seed": 0, "grid": {}, "conditions": [condition],
-        "systems": [{"name": f"{workflow}+m", "workflow": workflow, "llm": "m"} for workflow in right],
-        "tasks": [
-            {"name": task, "domain": TASKS[task][0], "level": TASKS[task][1], "metric": "token_f1"}
-            for task in dict.fromkeys(cell.task for cell in cells)
-        ],
-        "cells": [{**cell._asdict(), "episodes": len(given), "fingerprint": "f"} for cell, given in cells.items()],
-    }  # fmt: skip
-    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
-    return folder
+        meta = [{"template": f"t{n // template}"} if template else {} for n in range(len(scores))]
+        asked: dict[str, Any] = {"answers": ["Nairobi"], "level": "KS"}
+        questions = (Question(id=f"q{n}", question=text.format(n=n), meta=of, **asked) for n, of in enumerate(meta))
+        write_questions(run.questions_file(cell.task), questions)
+    write_manifest(folder, list(cells), {cell: len(scores) for cell, scores in cells.items()})
 
 
 def printed(folder: Path, *words: str) -> str:
@@ -63,7 +46,6 @@ def printed(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-KS, HOP = TASKS
 BETTER: Right = {"react": {KS: [1] * 30 + [0] * 10}, "pal": {KS: [1] * 18 + [0] * 22}, "rag": {KS: [1] * 28 + [0] * 12}}
 REACT_PAL = ("--systems", "react+m", "pal+m")
 

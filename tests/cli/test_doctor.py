@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 from r_eval.llms import model_files
 from tests.chat_server import Server, good
 from tests.commands import typed_here
+from tests.serving import serving
 
 GRID = """name: looked-at
 llms:
@@ -29,17 +27,6 @@ DEAD = GRID.format(url="http://127.0.0.1:9/v1")
 def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("THE_KEY", raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """A server that answers, in a thread of its own."""
-    served, loop = Server(good()), asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True).start()
-    runner = asyncio.run_coroutine_threadsafe(served.start(), loop).result()
-    yield served
-    asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
-    loop.call_soon_threadsafe(loop.stop)
 
 
 def doctor(folder: Path, grid: str = "", *words: str, status: int = 0) -> str:
@@ -61,11 +48,10 @@ def test_it_says_what_is_there_and_what_to_type_next_and_writes_nothing(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_grid_whose_server_answers_can_be_run(
-    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_grid_whose_server_answers_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THE_KEY", "of-no-use")
-    text = doctor(tmp_path, GRID.format(url=server.url))
+    with serving(Server(good()).app()) as address:
+        text = doctor(tmp_path, GRID.format(url=f"{address}/v1"))
     assert "ok       openai/model answers\n" in text
     assert text.endswith("next: r-eval run grid.yaml\n")
 

@@ -27,45 +27,73 @@ def grid(old: str, new: str) -> str:
     return GRID.replace(old, new)
 
 
+def llm(entry: str) -> str:
+    return grid("scripted/./llm.py:ada", entry)
+
+
+def tasks(entries: str) -> str:
+    return grid("[aminer/soay-easy]", entries)
+
+
 def own(questions: str) -> str:
-    return grid("[aminer/soay-easy]", f"[{{task: mine, questions: {questions}, environment: aminer}}]")
+    return tasks(f"[{{task: mine, questions: {questions}, environment: aminer}}]")
 
 
+GRIDS: dict[str, tuple[str, ...]] = {
+    "workflow": (grid("react", "raect"), "workflow.yaml:2", "'raect'", "react"),
+    "key": (grid("samples", "sample"), "key.yaml:4", "'sample'", "samples"),
+    "type": (grid("samples: 2", "samples: two"), "type.yaml:4", "samples", "'two'"),
+    "syntax": ("llms: [a\nworkflows: [react]\n", "syntax.yaml:2"),
+    "twice": (GRID + "samples: 3\n", "twice.yaml:5", "samples"),
+    "missing": (grid("workflows: [react]\n", ""), "missing.yaml", "workflows"),
+    "list": ("- react\n", "list.yaml", "mapping"),
+    "apikey": (llm("{llm: openai/x, api_key: sk-abcdefghijkl}"), "apikey.yaml:1", "api_key_env"),
+    "url": (llm("{llm: openai/x, base_url: '127.0.0.1:9/v1'}"), "url.yaml:1", "base_url", "http"),
+    "dead": (
+        llm("{llm: openai/x, base_url: 'http://127.0.0.1:9/v1', api_key_env: ''}"),
+        "openai/x",
+        "http://127.0.0.1:9/v1",
+    ),
+    "nokey": (llm("{llm: openai/x, api_key_env: R_EVAL_NO_KEY}"), "openai/x", "R_EVAL_NO_KEY"),
+    "backend": (llm("opnai/x"), "backend.yaml:1", "'opnai'", "openai"),
+    "function": (grid("llm.py:ada", "llm.py:eve"), "llm.py", "eve", "ada"),
+    "setting": (grid("[react]", "[{workflow: dfsdt, bean: 2}]"), "setting.yaml:2", "dfsdt", "bean", "beam"),
+    "condition": (GRID + "conditions: [falty]\n", "condition.yaml:5", "'falty'", "faulty"),
+    "task": (grid("aminer/soay-easy", "aminer/saoy"), "task.yaml:3", "aminer/saoy"),
+    "data": (tasks("[{task: wiki/hotpotqa, data: nowhere.json}]"), "data.yaml:3", "wiki/hotpotqa", "nowhere.json"),
+    "budget": (llm("openai/unpriced-model") + "budget: {usd: 1}\n", "openai/unpriced-model", "price"),
+    "environment": (own("good.jsonl").replace("aminer}", "amine}"), "environment.yaml:3", "'amine'", "aminer"),
+    "questions": (own("nowhere.jsonl"), "questions.yaml:3", "nowhere.jsonl"),
+    "folder": (own("done"), "folder.yaml:3", "done: is a folder"),
+    "latin": ("name: café\n" + GRID, "latin.yaml:1", "UTF-8"),
+    "two": (GRID + "---\n" + GRID, "two.yaml:5", "expected a single document"),
+    "home": (own("~/gone.jsonl"), "home.yaml:3", str(Path.home() / "gone.jsonl")),
+    "tab": ("llms:\n\t- a\n", "tab.yaml:2"),
+    "norway": (tasks("[no]"), "norway.yaml:3", "a name or a mapping", "False"),
+    "rate": (
+        GRID + "conditions: [{condition: faulty, rate: 20%}]\n",
+        "rate.yaml:5",
+        "rate: must be a number, not '20%'",
+    ),
+    "stop": (GRID + "stop_early: 'yes'\n", "stop.yaml:", "stop_early: must be true, false or a mapping, not 'yes'"),
+    "variable": (
+        llm("{llm: openai/x, api_key_env: $OPENAI_API_KEY}"),
+        "variable.yaml:1",
+        "LLM 'openai/x': api_key_env",
+        "without $",
+    ),
+    "conditions": (GRID + "conditions: []\n", "conditions.yaml:5: conditions: must be a list of at least 1"),
+    "where": (GRID + "folder: /tmp\n", "where.yaml:5: unknown key 'folder'"),
+    "exclude": (GRID + "exclude: [react]\n", "exclude.yaml:5: exclude.0: must be a mapping"),
+    "field": (own("field.jsonl"), "field.jsonl:2", "answer"),
+    "empty": (own("empty.jsonl"), "empty.jsonl:1", "answers"),
+}
+"""Grid files with a mistake, by their names, and what is said when each is run."""
 FILES = {
     "llm.py": LLM,
+    "KEY.YAML": grid("samples", "sample"),
     "bad.py": BAD,
     "grid.yaml": GRID,
-    "workflow.yaml": grid("react", "raect"),
-    "key.yaml": grid("samples", "sample"),
-    "type.yaml": grid("samples: 2", "samples: two"),
-    "syntax.yaml": "llms: [a\nworkflows: [react]\n",
-    "twice.yaml": GRID + "samples: 3\n",
-    "missing.yaml": grid("workflows: [react]\n", ""),
-    "list.yaml": "- react\n",
-    "apikey.yaml": grid("scripted/./llm.py:ada", "{llm: openai/x, api_key: sk-abcdefghijkl}"),
-    "url.yaml": grid("scripted/./llm.py:ada", "{llm: openai/x, base_url: '127.0.0.1:9/v1'}"),
-    "dead.yaml": grid("scripted/./llm.py:ada", "{llm: openai/x, base_url: 'http://127.0.0.1:9/v1', api_key_env: ''}"),
-    "nokey.yaml": grid("scripted/./llm.py:ada", "{llm: openai/x, api_key_env: R_EVAL_NO_KEY}"),
-    "backend.yaml": grid("scripted/./llm.py:ada", "opnai/x"),
-    "function.yaml": grid("llm.py:ada", "llm.py:eve"),
-    "setting.yaml": grid("[react]", "[{workflow: dfsdt, bean: 2}]"),
-    "condition.yaml": GRID + "conditions: [falty]\n",
-    "task.yaml": grid("aminer/soay-easy", "aminer/saoy"),
-    "data.yaml": grid("[aminer/soay-easy]", "[{task: wiki/hotpotqa, data: nowhere.json}]"),
-    "budget.yaml": grid("scripted/./llm.py:ada", "openai/unpriced-model") + "budget: {usd: 1}\n",
-    "environment.yaml": own("good.jsonl").replace("aminer}", "amine}"),
-    "questions.yaml": own("nowhere.jsonl"),
-    "folder.yaml": own("done"),
-    "latin.yaml": "name: café\n" + GRID,
-    "two.yaml": GRID + "---\n" + GRID,
-    "home.yaml": own("~/gone.jsonl"),
-    "tab.yaml": "llms:\n\t- a\n",
-    "norway.yaml": grid("[aminer/soay-easy]", "[no]"),
-    "rate.yaml": GRID + "conditions: [{condition: faulty, rate: 20%}]\n",
-    "stop.yaml": GRID + "stop_early: 'yes'\n",
-    "variable.yaml": grid("scripted/./llm.py:ada", "{llm: openai/x, api_key_env: $OPENAI_API_KEY}"),
-    "field.yaml": own("field.jsonl"),
-    "empty.yaml": own("empty.jsonl"),
     "good.jsonl": '{"id": "a", "question": "Who?", "answers": ["Ada"], "level": "KS"}\n',
     "field.jsonl": '\n{"id": "a", "question": "Who?", "answer": ["Ada"], "level": "KS"}\n',
     "empty.jsonl": '{"id": "a", "question": "谁？", "answers": [""], "level": "KS"}\n',
@@ -89,42 +117,10 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "run grid.yaml --samples 3": ("--samples", "grid.yaml", "samples:"),
     "run grid.yaml --engine warp": ("'warp'", "local", "ray"),
     f"{FLAGS} --task aminer/soy-easy": ("aminer/soy-easy", "aminer/soay-easy"),
-    # grids
+    **{f"run --quiet {name}.yaml": tuple(parts) for name, (_, *parts) in GRIDS.items()},
     "run nowhere.yaml": ("nowhere.yaml",),
     "run .": ("folder", "grid.yaml"),
-    "run list.yaml": ("list.yaml", "mapping"),
-    "run syntax.yaml": ("syntax.yaml:2",),
-    "run twice.yaml": ("twice.yaml:5", "samples"),
-    "run missing.yaml": ("missing.yaml", "workflows"),
-    "run key.yaml": ("key.yaml:4", "'sample'", "samples"),
-    "run type.yaml": ("type.yaml:4", "samples", "'two'"),
-    "run workflow.yaml": ("workflow.yaml:2", "'raect'", "react"),
-    "run setting.yaml": ("setting.yaml:2", "dfsdt", "bean", "beam"),
-    "run condition.yaml": ("condition.yaml:5", "'falty'", "faulty"),
-    "run task.yaml": ("task.yaml:3", "aminer/saoy"),
-    "run latin.yaml": ("latin.yaml:1", "UTF-8"),
-    "run tab.yaml": ("tab.yaml:2",),
-    "run two.yaml": ("two.yaml:5", "expected a single document"),
-    "run home.yaml": ("home.yaml:3", str(Path.home() / "gone.jsonl")),
-    "run norway.yaml": ("norway.yaml:3", "a name or a mapping", "False"),
-    "run rate.yaml": ("rate.yaml:5", "rate: must be a number, not '20%'"),
-    "run data.yaml": ("data.yaml:3", "wiki/hotpotqa", "nowhere.json"),
-    # LLMs
-    "run backend.yaml": ("backend.yaml:1", "'opnai'", "openai"),
-    "run function.yaml": ("llm.py", "eve", "ada"),
-    "run apikey.yaml": ("apikey.yaml:1", "api_key_env"),
-    "run --quiet nokey.yaml": ("openai/x", "R_EVAL_NO_KEY"),
-    "run url.yaml": ("url.yaml:1", "base_url", "http"),
-    "run --quiet dead.yaml": ("openai/x", "http://127.0.0.1:9/v1"),
-    "run budget.yaml": ("openai/unpriced-model", "price"),
     # questions, environments, templates
-    "run variable.yaml": ("variable.yaml:1", "LLM 'openai/x': api_key_env", "without $"),
-    "run stop.yaml": ("stop.yaml:", "stop_early: must be true, false or a mapping, not 'yes'"),
-    "run questions.yaml": ("questions.yaml:3", "nowhere.jsonl"),
-    "run folder.yaml": ("folder.yaml:3", "done: is a folder"),
-    "run field.yaml": ("field.jsonl:2", "answer"),
-    "run empty.yaml": ("empty.jsonl:1", "answers"),
-    "run environment.yaml": ("environment.yaml:3", "'amine'", "aminer"),
     "call bad.py": ("bad.py", "ZeroDivisionError", "bad.py:2"),
     "call nowhere.py": ("nowhere.py",),
     "call aminer searchPersn name=Ada": ("'searchPersn'", "searchPerson"),
@@ -161,12 +157,14 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "compare done": ("done", "two systems"),
     "report done --out grid.yaml": ("--out", "grid.yaml"),
     "report done ./done": ("done", "twice"),
+    "data leaderboard runs/nowhere --out b": ("runs/nowhere", "no such folder"),
     "data leaderboard submt done": ("'submt'", "submit"),
 }
 CHECKED: dict[str, tuple[str, ...]] = {
     "check nowhere.jsonl": ("nowhere.jsonl",),
     "check wording.yaml": ("wording.yaml", "home"),
     "check kind.yaml": ("kind.yaml:3", "persn"),
+    "check KEY.YAML": ("KEY.YAML:4", "samples"),
     "check key.yaml": ("key.yaml:4", "samples"),
     "check done": ("done is a folder",),
     "check case.jsonl": ("case.jsonl:1", "Did you mean id?", "query, question; nothing"),
@@ -180,7 +178,7 @@ CHECKED: dict[str, tuple[str, ...]] = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all files, and a run."""
     folder = tmp_path_factory.mktemp("mistakes")
-    for name, text in FILES.items():
+    for name, text in {**FILES, **{f"{name}.yaml": text for name, (text, *_) in GRIDS.items()}}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="latin-1" if name.startswith("latin") else "utf-8")
     assert run(Grid.load(folder / "grid.yaml"), folder / "done").state == "complete"

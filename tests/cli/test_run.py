@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "grid.yaml").write_text(GRID, encoding="utf-8")
     done = typed_here(["run", "grid.yaml"], path)
     assert done.returncode == 0, done.stderr
-    (path / "first.txt").write_text(done.stdout, encoding="utf-8")
+    (path / "first.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     return path
 
 
@@ -83,8 +83,11 @@ def test_results_go_to_standard_output_and_progress_to_standard_error(folder: Pa
     assert "18 episodes of" not in done.stdout
 
 
-def test_what_changes_how_numbers_are_read_is_printed_at_the_end(folder: Path) -> None:
-    warning = summary((folder / "first.txt").read_text(encoding="utf-8"))["Warning"]
+def test_lines_of_progress_have_what_is_done_and_the_end_what_changes_how_numbers_are_read(folder: Path) -> None:
+    output = (folder / "first.txt").read_text(encoding="utf-8")
+    lines = {"steady: 6 of 6, done", "short: 6 of 6, done", "(no LLM): 6 of 6, done"}
+    assert lines <= set(output.splitlines())
+    warning = summary(output)["Warning"]
     assert re.match(r"\d+ replies were cut at max_tokens 10\b.*\bshort\b", warning)
 
 
@@ -126,6 +129,7 @@ def test_a_dry_run_says_what_is_recorded_and_writes_nothing(desk: Path) -> None:
     (row,) = [line.split() for line in table.stdout.splitlines() if "direct+m" in line]
     assert row[1:] == ["1", "100", "0"]
     assert "LLM calls per cell, at most: direct 100 (1 per episode)" in table.stdout
+    assert printed(desk, *words, "--dry-run", "--out=~/x")["run"] == str(Path.home() / "x")
     assert {path for path in desk.iterdir() if path.name != "__pycache__"} == before
     typed_here([*words, "--limit", "4", "--quiet"], desk)
     found = printed(desk, *words, "--dry-run")
@@ -137,6 +141,7 @@ def test_an_incomplete_run_ends_with_1_and_names_the_reason_harmlessly(desk: Pat
     done = typed_here([*words, "--samples", "2"], desk)
     assert done.returncode == 1
     assert re.search(r"2 x llm_failure \(server\): \\u001b\[31mred .*\[bold\]markup\[/bold\]", done.stderr)
+    assert ": 2 of 2, 2 failed, done\n" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert "2 of 2 episodes" in summary(done.stdout)["Missing"]
 

@@ -13,6 +13,9 @@ from typing import Any
 import yaml
 
 from r_eval import Grid
+from r_eval.records import Episode, Outcome, OutcomeKind
+from r_eval.runner.episode import episode_id
+from r_eval.runner.plan import PlannedCell
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 TASKS = ["aminer/soay-easy", "aminer/soay-hard"]
@@ -74,7 +77,7 @@ class Desk:
 
     def llm(self, code: str, name: str = "one", connections: int = 8, **values: Any) -> dict[str, Any]:
         """Write a scripted LLM; returns its entry in a grid."""
-        for key, value in {"asked": str(self.path / f"{name}.asked"), "crowd": 1, **values}.items():
+        for key, value in {"asked": str(self.path / f"{name}.asked"), "crowd": 1, "seconds": 0, **values}.items():
             code = code.replace(f"{{{key}!r}}", repr(value)).replace(f"{{{key}}}", str(value))
         (self.path / f"{name}.py").write_text(code, encoding="utf-8")
         return {"llm": f"scripted/./{name}.py:reply", "name": name, "connections": connections}
@@ -156,6 +159,23 @@ def wait_for(what: Callable[[], bool], seconds: float = 120.0) -> None:
     while not what():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
+
+
+def make_episode(cell: PlannedCell, number: int, kind: OutcomeKind = "finished", answer: str = "Ada") -> Episode:
+    """An episode of the cell's question of that number."""
+    question = cell.planned.questions[number]
+    return Episode(
+        **cell.cell._asdict(),
+        episode_id=episode_id(cell, question, 0),
+        question_id=question.id,
+        domain="aminer",
+        level=question.level,
+        question=question.question,
+        golds=question.answers,
+        answer=answer,
+        outcome=Outcome(kind=kind),
+        fingerprint=cell.fingerprint,
+    )
 
 
 def timeless(record: Any) -> Any:

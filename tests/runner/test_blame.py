@@ -38,6 +38,7 @@ def test_a_failure_of_an_llm(cause: str, kind: str, calls: int, tmp_path: Path) 
 
 PLUG_INS = """
 import asyncio, builtins
+from r_eval.llms.base import Message, Request
 from r_eval.environments.conditions.base import Condition
 from r_eval.workflows.base import Workflow, WorkflowResult
 
@@ -54,6 +55,12 @@ class Failing(Workflow):
         if self.how == "cancels itself":
             asyncio.current_task().cancel()
             await asyncio.sleep(0)
+        for _ in range(9 if self.how == "swallows its cancellation" else 0):
+            try:
+                await llm.generate(Request((Message("user", "?"),)))
+                await asyncio.sleep(60)
+            except BaseException:
+                pass
         return act(self.how)
 
 class Broken(Condition):
@@ -88,8 +95,50 @@ def test_whatever_a_workflow_or_a_condition_does_is_its_own_episodes_outcome(kin
     assert {one: episode.outcome.kind for one, episode in found.items()} == dict.fromkeys(how, "tool_failure")
     for one in RAISED:
         before = f"the condition {one} failed: " if kind == "condition" else ""
-        assert found[one].outcome.detail == f"{before}{one}: 内罗毕 (own.py:9, in act)"
+        assert found[one].outcome.detail == f"{before}{one}: 内罗毕 (own.py:10, in act)"
         assert "own.py" in found[one].outcome.traceback
+
+
+GROUPED = """
+import asyncio
+from r_eval.llms.base import Message, Request
+from r_eval.workflows.base import Workflow, finished
+
+class Grouped(Workflow):
+    async def run(self, question, session, llm, limits):
+        async with asyncio.TaskGroup() as group:
+            for number in range(4):
+                group.create_task(self.part(number, question, llm))
+
+    async def part(self, number, question, llm):
+        reply = await llm.generate(Request((Message("user", f"{question.text} {number}"),)))
+        return {}[reply.text]
+"""
+PARTS: dict[str, tuple[dict[str, Any], str, tuple[str, str]]] = {
+    "its LLM's failure": ({}, FAILING, ("llm_failure", "server")),
+    "a limit": ({"limits": {"calls": 1, "last_chance": False}}, FAILING, ("exhausted", "calls")),
+    "its own fault": ({}, "def reply(request):\n    return '内罗毕'\n", ("tool_failure", "workflow")),
+}
+
+
+@pytest.mark.parametrize("what", PARTS)
+def test_what_ends_a_part_of_a_workflow_is_the_outcome(desk: Desk, what: str) -> None:
+    keys, code, expected = PARTS[what]
+    (desk.path / "own.py").write_text(GROUPED, encoding="utf-8")
+    grid = desk.grid(desk.llm(code, cause="server"), workflows=["own.py:Grouped"], samples=1, **keys)
+    (episode,) = run(grid, desk.path / "out", cache=False).episodes()
+    assert (episode.outcome.kind, episode.outcome.cause) == expected
+    assert what != "its own fault" or episode.outcome.detail == "KeyError: '内罗毕' (own.py:14, in part)"
+
+
+def test_a_workflow_that_swallows_its_cancellation_is_left_behind_and_asks_for_nothing_more(desk: Desk) -> None:
+    (desk.path / "own.py").write_text(PLUG_INS, encoding="utf-8")
+    workflows = [{"workflow": "own.py:Failing", "how": "swallows its cancellation"}, "direct"]
+    llm = desk.llm("async def reply(request):\n    open({asked!r}, 'a').write('asked\\n')\n    return 'Ada'\n")
+    grid = desk.grid(llm, workflows=workflows, samples=1, limits={"seconds": 0.5})
+    done = run(grid, desk.path / "out", cache=False)
+    ends = [(episode.outcome.kind, episode.outcome.cause) for episode in done.episodes()]
+    assert (ends, len(desk.log())) == ([("tool_misuse", "seconds"), ("finished", "")], 2)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +146,7 @@ def test_whatever_a_workflow_or_a_condition_does_is_its_own_episodes_outcome(kin
     [
         (
             {"conditions": [{"condition": "own.py:Broken", "how": "question"}]},
-            r"condition 'own.py:Broken': question '\S+': KeyError: '内罗毕' \(own.py:9, in act\)",
+            r"condition 'own.py:Broken': question '\S+': KeyError: '内罗毕' \(own.py:10, in act\)",
         ),
         ({"workflows": ["exits.py:Mine"]}, r"importing it fails: SystemExit: 3 \(exits.py:1"),
         ({"workflows": ["opens.py:Mine"]}, r"workflow 'opens.py:Mine': FileNotFoundError: .*\(opens.py:6"),

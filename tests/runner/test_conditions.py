@@ -9,33 +9,19 @@ from r_eval import run
 from tests.runner.desks import Desk
 
 QUESTIONS = 20
-DOMAIN = '''
-from r_eval.environments.base import Environment, query_api
+CONDITION = '''
 from r_eval.environments.conditions.base import Condition, Wrapped
 
 
-class Shelves(Environment):
-    """Books on shelves."""
-
-    @query_api
-    def books(self, author: str) -> list[str]:
-        """List an author's books."""
-        return [f"{author} {number}" for number in range(10)]
-
-
 class Renamed(Wrapped):
-    """Every book has another name."""
-
-    def __init__(self, inner, name):
-        super().__init__(inner)
-        self.name = name
+    """Every scholar has another name."""
 
     async def call(self, api, arguments):
-        return [f"{self.name} {number}" for number in range(3)]
+        return "Eve 0"
 
 
 class Renaming(Condition):
-    """Every author has another name; odd questions are dropped."""
+    """Every scholar has another name; odd questions are dropped."""
 
     name = "renaming"
     notes = ("renamed",)
@@ -46,27 +32,27 @@ class Renaming(Condition):
         return question.model_copy(update={"answers": ["Eve 0"], "meta": {"renamed": "Eve"}})
 
     def environment(self, environment, about, seeds):
-        return Renamed(environment, about.notes["renamed"])
+        assert about.notes["renamed"] == "Eve"
+        return Renamed(environment)
 '''
 LLM = """
 def reply(request):
     latest = request.messages[-1].content
-    return f"Action 2: Finish[{latest[:200]}]" if "Observation" in latest else "Action 1: books[Ada]"
+    return f"Action 2: Finish[{latest[:200]}]" if "Observation" in latest else "Action 1: searchPerson[Ada]"
 """
 
 
-def test_a_condition_may_change_and_drop_questions(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    (tmp_path / "domain.py").write_text(DOMAIN, encoding="utf-8")
+def test_a_condition_may_change_and_drop_questions(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(CONDITION, encoding="utf-8")
     known = {"answers": ["Ada 0"], "level": "KS"}
     lines = (json.dumps({"id": f"q{n}", "question": f"Book {n}?", **known}) + "\n" for n in range(QUESTIONS))
     (tmp_path / "questions.jsonl").write_text("".join(lines), encoding="utf-8")
-    task = {"task": "books", "questions": "questions.jsonl", "environment": "./domain.py:Shelves"}
-    conditions = ["clean", {"condition": "./domain.py:Renaming", "name": "renamed"}]
-    parts = {"workflows": ["react"], "tasks": [task], "conditions": conditions, "samples": None}
+    task = {"task": "books", "questions": "questions.jsonl", "environment": "aminer"}
+    conditions = ["clean", {"condition": "./own.py:Renaming", "name": "renamed"}]
+    parts = {"workflows": ["react"], "tasks": [task], "conditions": conditions, "samples": None, "shots": 0}
     done = run(desk.grid(desk.llm(LLM), **parts), tmp_path / "run")
-    found = [(e.condition, *e.golds, "Ada 0" in e.answer, "Eve 0" in e.answer) for e in done.episodes()]
-    clean, renamed = ("clean", "Ada 0", True, False), ("renamed", "Eve 0", False, True)
+    found = [(e.condition, *e.golds, "Eve 0" in e.answer) for e in done.episodes()]
+    clean, renamed = ("clean", "Ada 0", False), ("renamed", "Eve 0", True)
     assert found == [clean] * QUESTIONS + [renamed] * (QUESTIONS // 2)
     counts = {cell["condition"]: (cell["episodes"], cell.get("dropped")) for cell in done.folder.manifest()["cells"]}
     assert counts == {"clean": (QUESTIONS, None), "renamed": (QUESTIONS // 2, QUESTIONS // 2)}

@@ -56,13 +56,9 @@ def test_a_reply_that_a_content_filter_blocked_is_recorded_and_final(text: str) 
     assert (caught.value.cause, steps[0].text, steps[0].error) == ("content_filter", text, "content_filter")
 
 
-def test_a_workflow_is_not_given_the_thinking() -> None:
-    assert said(Reply("<think>Kenya</think>Nairobi"))[0].text == "Nairobi"
-
-
-def test_the_thinking_is_recorded_apart() -> None:
-    step: Any = said(Reply("<think>Kenya</think>Nairobi"))[1]
-    assert (step.text, step.reasoning) == ("Nairobi", "Kenya")
+def test_a_workflow_is_not_given_the_thinking_which_is_recorded_apart() -> None:
+    reply, step = said(Reply("<think>Kenya</think>Nairobi"))
+    assert (reply.text, step.text, step.reasoning) == ("Nairobi", "Nairobi", "Kenya")
 
 
 SLOW = '''

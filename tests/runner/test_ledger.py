@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval import Grid
-from r_eval.records import Episode, Outcome, OutcomeKind, Question
-from r_eval.runner.episode import episode_id
+from r_eval.records import Episode, OutcomeKind
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import PlannedCell, resolve
+from tests.runner.desks import make_episode
 
 EPOCHS, QUESTIONS = 2, 3
 KINDS: list[OutcomeKind] = ["finished", "llm_failure"]
@@ -26,21 +26,11 @@ def cell() -> PlannedCell:
     return resolve(grid, limit=QUESTIONS).cells[0]
 
 
-def episode(cell: PlannedCell, question: Question, epoch: int, kind: OutcomeKind, answer: str) -> Episode:
-    return Episode.model_construct(
-        schema_=1,
-        episode_id=episode_id(cell, question, epoch),
-        question_id=question.id,
-        domain="aminer",
-        level=question.level,
-        epoch=epoch,
-        question=question.question,
-        golds=question.answers,
-        answer=answer,
-        outcome=Outcome(kind=kind),
-        fingerprint=cell.fingerprint,
-        **cell.cell._asdict(),
-    )
+def episode(cell: PlannedCell, place: int, kind: OutcomeKind, answer: str) -> Episode:
+    """The episode of a place in a complete file."""
+    epoch, number = divmod(place, QUESTIONS)
+    made = make_episode(cell, number, kind, answer)
+    return made.model_copy(update={"epoch": epoch, "episode_id": f"{place}"})
 
 
 def answers(path: Path) -> list[str]:
@@ -55,8 +45,7 @@ def test_a_ledger_knows_the_same_from_the_file_as_from_what_was_added(
     added = Ledger(cell, EPOCHS, path)
     newest: dict[int, OutcomeKind] = {}
     for number, (place, kind) in enumerate(tries):
-        epoch, question = divmod(place, QUESTIONS)
-        made = episode(cell, cell.planned.questions[question], epoch, kind, str(number))
+        made = episode(cell, place, kind, str(number))
         added.append(made, made.model_dump_json())
         newest[place] = kind
     missing = [p for p in range(EPOCHS * QUESTIONS) if newest.get(p) != "finished"]
@@ -74,9 +63,7 @@ def test_the_bytes_of_a_complete_file_depend_on_no_order_and_no_earlier_tries(
     path = tmp_path_factory.mktemp("ledger") / "cell.jsonl"
     book = Ledger(cell, EPOCHS, path)
     for place, attempt in itertools.chain(((p, "old") for p in sorted(twice)), ((p, "new") for p in order)):
-        epoch, question = divmod(place, QUESTIONS)
-        kind: OutcomeKind = "finished" if attempt == "new" else "llm_failure"
-        made = episode(cell, cell.planned.questions[question], epoch, kind, f"{attempt} {place} Ü")
+        made = episode(cell, place, "finished" if attempt == "new" else "llm_failure", f"{attempt} {place} Ü")
         book.append(made, made.model_dump_json())
     if writer := book.release():
         writer.close()

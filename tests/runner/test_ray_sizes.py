@@ -6,7 +6,6 @@ import importlib.util
 
 import pytest
 
-from r_eval import UserError
 from r_eval.llms.base import LLM
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
@@ -28,6 +27,7 @@ class Copied(LLM):
         pytest.param(LLM, {"connections": 1}, TWO, 1000, [1], id="one connection, one actor"),
         pytest.param(Copied, {"connections": 4}, TWO, 1000, [4, 4], id="a loaded model, a copy on every machine"),
         pytest.param(Copied, {"connections": 4}, TWO, 3, [4], id="a few episodes need no second copy"),
+        pytest.param(None, {}, TWO, 1000, [2] * 8, id="without LLM, an actor for every CPU"),
         *(
             pytest.param(Copied, {"connections": 2, "num_gpus": need}, GPUS, 1000, [2] * copies, id=f"{need} GPUs")
             for need, copies in ((0.5, 12), (1, 6), (2, 3), (4, 1))
@@ -35,21 +35,12 @@ class Copied(LLM):
     ],
 )
 def test_actors(
-    kind: type[LLM], settings: dict[str, float], machines: list[dict[str, float]], episodes: int, sizes: list[int]
+    kind: type[LLM] | None,
+    settings: dict[str, float],
+    machines: list[dict[str, float]],
+    episodes: int,
+    sizes: list[int],
 ) -> None:
     from r_eval.runner.ray import actor_sizes
 
-    assert actor_sizes(kind("one", "one", settings), machines, episodes) == sizes
-
-
-def test_what_needs_no_llm_has_an_actor_for_every_cpu() -> None:
-    from r_eval.runner.ray import actor_sizes
-
-    assert actor_sizes(None, TWO, 1000) == [2] * 8
-
-
-def test_more_gpus_than_a_machine_has_are_an_error_that_says_how_many_there_are() -> None:
-    from r_eval.runner.ray import actor_sizes
-
-    with pytest.raises(UserError, match=r"num_gpus is 8, and no machine of the cluster has more than 4"):
-        actor_sizes(Copied("one", "one", {"num_gpus": 8}), GPUS, 1000)
+    assert actor_sizes(kind and kind("one", "one", settings), machines, episodes) == sizes

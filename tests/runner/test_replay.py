@@ -18,7 +18,7 @@ async def reply(request):
         log.write("asked\\n")
     turns = sum(message["role"] == "assistant" for message in request.messages)
     slow = turns == 2 and "How many" not in str(request.messages)
-    await asyncio.sleep(1.2 if slow else 0.01)
+    await asyncio.sleep(3.5 if slow else 0.01)
     if turns < 6:
         return f'Thought: 让我想想 🌍\\u2028\\nAction: searchPerson(name="王{{turns}}")'
     return "Action: Finish[北京]"
@@ -27,7 +27,7 @@ async def reply(request):
 
 def grid(desk: Desk) -> Grid:
     made: Grid = desk.grid(
-        desk.llm(SLOW, connections=20), workflows=["react"], samples=10, shots=0, limits={"seconds": 1}
+        desk.llm(SLOW, connections=20), workflows=["react"], samples=10, shots=0, limits={"seconds": 3}
     )
     return made
 

@@ -14,26 +14,19 @@ from typing import Any
 import pytest
 
 from r_eval import Grid, UserError, run
-from r_eval.runner.observer import RunObserver
-from r_eval.runner.run import Runner
+from r_eval.folder import RunFolder
 from tests.chat_server import Server, good
 from tests.runner.desks import TASKS, THOUGHTFUL, CommandDesk, contents, wait_for
 from tests.serving import serving
 
 PLAIN = """
-def reply(request):
-    with open({asked!r}, "a", encoding="utf-8") as log:
-        log.write(request.messages[-1].content.replace(chr(10), " ") + chr(10))
-    return "Action 1: Finish[Ada]"
-"""
-SLOW = """
-import asyncio, os
+import asyncio
 
 async def reply(request):
     with open({asked!r}, "a", encoding="utf-8") as log:
         log.write(request.messages[-1].content.replace(chr(10), " ") + chr(10))
     await asyncio.sleep({seconds})
-    return "Ada"
+    return "Action 1: Finish[Ada]"
 """
 FAILING = """
 from pathlib import Path
@@ -66,13 +59,15 @@ def test_a_complete_run_records_every_episode_once_and_running_again_runs_nothin
 
 
 def test_a_killed_run_leaves_no_process_behind_and_requests_only_what_was_in_flight_again(desk: CommandDesk) -> None:
-    desk.write(desk.llm(SLOW, seconds=0.05), workflows=["oracle", "direct"], samples=40)
+    desk.write(desk.llm(PLAIN, seconds=0.05), workflows=["oracle", "direct"], samples=40)
     process = desk.start("--quiet", "--connections", "4")
     wait_for(lambda: len(desk.lines()) > 8)
     children = [entry for entry in Path("/proc").iterdir() if f"PPid:\t{process.pid}\n" in status_of(entry)]
     assert children
+    assert RunFolder(desk.out).state() == "running"
     process.kill()
     process.communicate()
+    assert (RunFolder(desk.out).state(), desk.state()) == ("crashed", "running")
     wait_for(lambda: all("State:\tZ" in (text := status_of(child)) or not text for child in children))
     run(Grid.load(desk.path / "grid.yaml"), desk.out, connections=4)
     found = collections.Counter(record["episode_id"] for record in desk.lines())
@@ -111,22 +106,6 @@ def test_the_bytes_do_not_depend_on_the_number_of_connections(desk: CommandDesk,
     assert found[0] == found[1]
     kinds = {e.outcome.kind for e in runs[1].episodes()}
     assert kinds >= {"finished", "exhausted", "tool_misuse"}, "the replies show too little"
-
-
-def test_the_bytes_do_not_depend_on_an_interruption(desk: CommandDesk, tmp_path: Path) -> None:
-    grid = desk.grid(desk.llm(THOUGHTFUL), samples=10)
-    once = run(grid, tmp_path / "once")
-    runners: list[Runner] = []
-
-    class Stopping(RunObserver):
-        def finished(self, episode: object) -> None:
-            runners[-1].stop()
-
-    again = tmp_path / "again"
-    states = [run(grid, again, observer=Stopping(), on_runner=runners.append).state for _ in range(2)]
-    assert states == ["interrupted", "interrupted"]
-    assert run(grid, again).state == "complete"
-    assert contents(again) == contents(once.path)
 
 
 # What differs is never mixed

@@ -13,10 +13,10 @@ import pytest
 
 from r_eval import Grid, UserError
 from r_eval.folder import RunFolder
-from r_eval.records import Episode, Outcome, OutcomeKind, Step
-from r_eval.runner.episode import episode_id
+from r_eval.records import Outcome, Step
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.store import Store
+from tests.runner.desks import make_episode
 
 
 def planned(**keys: Any) -> Plan:
@@ -42,28 +42,10 @@ def store(tmp_path: Path, plan: Plan) -> Iterator[Store]:
         yield opened
 
 
-def episode(cell: PlannedCell, number: int, kind: OutcomeKind = "finished", answer: str = "Ada") -> Episode:
-    """An episode of the cell's question of that number."""
-    question = cell.planned.questions[number]
-    return Episode(
-        **{k: v for k, v in cell.cell._asdict().items() if k != "task"},
-        episode_id=episode_id(cell, question, 0),
-        question_id=question.id,
-        task=cell.cell.task,
-        domain="aminer",
-        level=question.level,
-        question=question.question,
-        golds=question.answers,
-        answer=answer,
-        outcome=Outcome(kind=kind),
-        fingerprint=cell.fingerprint,
-    )
-
-
 def test_an_episode_can_be_read_as_soon_as_it_is_appended(store: Store, cell: PlannedCell) -> None:
-    store.append(cell, episode(cell, 3))
+    store.append(cell, make_episode(cell, 3))
     (read,) = store.folder.cell_episodes(cell.cell)
-    assert read.model_copy(update={"checksum": ""}) == episode(cell, 3)
+    assert read.model_copy(update={"checksum": ""}) == make_episode(cell, 3)
     line = cell.cell.path(store.folder.episodes_root).read_bytes()
     assert line.endswith(b',"checksum":"%s"}\n' % read.checksum.encode())
     assert read.checksum == f"{zlib.crc32(line[:-24]):08x}"
@@ -84,7 +66,7 @@ def test_what_a_kill_left_of_files_that_were_being_replaced_is_taken_away(tmp_pa
 @pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\u2029b\x1cc", "a\r\nb", '"\\', '","checksum":"00000000"}'])
 def test_no_text_can_break_a_line(store: Store, cell: PlannedCell, text: str) -> None:
     for number in (4, 3, 2, 1, 0):
-        store.append(cell, episode(cell, number, answer=text))
+        store.append(cell, make_episode(cell, number, answer=text))
     asyncio.run(store.complete(cell))
     found = [e.answer for e in store.folder.cell_episodes(cell.cell)]
     assert found == [text] * 5
@@ -100,16 +82,8 @@ STRANGE: dict[str, tuple[dict[str, Any], str, str]] = {
     "half a pair of surrogates": ({"answer": "half \ud83d"}, "finished", "half \ufffd"),
     "no answer": ({"answer": None}, "tool_failure", ""),
     "an outcome that there is not": ({"outcome": Outcome.model_construct(kind="won")}, "tool_failure", ""),
-    "an object as an argument": (
-        {"steps": [call(arguments={"a": object()})]},
-        "finished",
-        "Ada",
-    ),
-    "a time that is no number": (
-        {"steps": [call(seconds=float("nan"))]},
-        "tool_failure",
-        "",
-    ),
+    "an object as an argument": ({"steps": [call(arguments={"a": object()})]}, "finished", "Ada"),
+    "a time that is no number": ({"steps": [call(seconds=float("nan"))]}, "tool_failure", ""),
     "a step nested without end": ({"steps": [call(arguments=NESTED)]}, "tool_failure", ""),
 }
 
@@ -119,7 +93,7 @@ def test_whatever_a_plug_in_puts_into_a_record_can_be_read_back(
     store: Store, cell: PlannedCell, strange: str, recwarn: pytest.WarningsRecorder
 ) -> None:
     change, kind, answer = STRANGE[strange]
-    store.append(cell, episode(cell, 0).model_copy(update=change))
+    store.append(cell, make_episode(cell, 0).model_copy(update=change))
     (read,) = store.folder.cell_episodes(cell.cell)
     assert (read.outcome.kind, read.answer) == (kind, answer)
     assert store.ledger(cell).count() == (kind == "finished")

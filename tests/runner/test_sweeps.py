@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from r_eval import Grid, UserError, load_run, run
+from r_eval import Grid, UserError, run
 from r_eval.records import Episode
 from r_eval.runner.plan import Plan, resolve
 
@@ -135,13 +135,17 @@ def test_a_mistake_is_reported_before_anything_is_written(desk: Path, mistake: s
     assert not (desk / "out").exists()
 
 
-def test_every_variant_has_its_own_environment(desk: Path) -> None:
-    out = run(grid(desk), desk / "out").path
-    assert answers(out) == {
+def test_every_variant_has_its_own_environment_and_a_run_resumes_with_a_further_one(desk: Path) -> None:
+    expected = {
         "rag": "[1] one 20 title 0 of 4",
         "rag@size=5": "[1] one 5 title 0 of 4",
         "rag@top_k=2": "[1] one 20 year 0 of 2",
     }
+    assert answers(run(grid(desk), desk / "out").path) == expected
+    before = {path: path.read_bytes() for path in (desk / "out").glob("episodes/*/clean/*.jsonl")}
+    resumed = run(grid(desk, vary={**VARY, SIZE: [20, 5, 9]}), desk / "out")
+    assert {path: path.read_bytes() for path in before} == before
+    assert (resumed.state, answers(resumed.path)["rag@size=9"]) == ("complete", "[1] one 9 title 0 of 4")
 
 
 def test_all_variants_are_shown_the_demonstrations_that_the_task_itself_has(desk: Path) -> None:
@@ -154,12 +158,3 @@ def test_all_variants_are_shown_the_demonstrations_that_the_task_itself_has(desk
     )
     out = run(grid(desk, tasks=tasks, workflows=["react"], vary={SIZE: [20, 5]}), desk / "out").path
     assert answers(out) == {"react": "True False", "react@size=5": "True False"}
-
-
-def test_a_run_resumes_with_a_further_variant(desk: Path) -> None:
-    run(grid(desk), desk / "out")
-    before = {path: path.read_bytes() for path in (desk / "out").glob("episodes/*/clean/*.jsonl")}
-    run(grid(desk, vary={**VARY, SIZE: [20, 5, 9]}), desk / "out")
-    assert {path: path.read_bytes() for path in before} == before
-    assert answers(desk / "out")["rag@size=9"] == "[1] one 9 title 0 of 4"
-    assert load_run(desk / "out").state == "complete"
