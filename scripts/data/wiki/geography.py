@@ -134,5 +134,4 @@ class Places:
 
 def population(city: PageDraft) -> int:
     """How many live in a city; 0 where that is unknown, and for everything else."""
-    number = city.values("population") if city.kind == "city" else []
-    return int(number[0].replace(",", "")) if number else 0
+    return city.number("population") if city.kind == "city" else 0

@@ -6,7 +6,7 @@ import re
 
 from .geography import Places
 from .tables import cell, cells, clean, day, read_table, split_title
-from .world import PageDraft, WikiWorld
+from .world import PERSONS, PageDraft, WikiWorld
 
 
 def add_languages(world: WikiWorld) -> dict[str, PageDraft]:
@@ -26,9 +26,9 @@ def add_languages(world: WikiWorld) -> dict[str, PageDraft]:
 
 def add_people(world: WikiWorld, places: Places) -> None:
     """All persons; where one stands in several tables, the first says what kind of page it is."""
-    for table, kind in (("scientists", "scientist"), ("writers", "writer"), ("directors", "director")):
-        for row in read_table(f"facts/{table}.tsv"):
-            if world.find(row["title"], "scientist", "writer", "director") is None:
+    for kind in PERSONS:
+        for row in read_table(f"facts/{kind}s.tsv"):
+            if world.find(row["title"], *PERSONS) is None:
                 world.add(_person(row, kind, world, places))
     for row in read_table("facts/scientists.tsv"):
         draft = world.find(row["title"], "scientist")
@@ -44,17 +44,16 @@ def add_people(world: WikiWorld, places: Places) -> None:
 def add_works(world: WikiWorld, places: Places) -> None:
     """All books and films."""
     for row in read_table("facts/books.tsv"):
-        draft = _work(row, "book", "book")
+        draft = _work(row, "book")
         author, language = cell(row, "author"), cell(row, "language")
         draft.add("author", world.find(author, "writer", "scientist") or author)
-        draft.add("year", cell(row, "year"))
-        draft.add("genre", cell(row, "genre"))
+        for relation in ("year", "genre", "main_character"):
+            draft.add(relation, cell(row, relation))
         draft.add("setting", places.place(cell(row, "setting")))
-        draft.add("main_character", cell(row, "main_character"))
         draft.add("language", world.find(language, "language") or language)
         world.add(draft)
     for row in read_table("facts/films.tsv"):
-        draft = _work(row, "film", "film")
+        draft = _work(row, "film")
         director, book = cell(row, "director"), cell(row, "based_on")
         draft.add("director", world.find(director, "director") or director)
         draft.add("year", cell(row, "year"))
@@ -83,7 +82,7 @@ def _person(row: dict[str, str], kind: str, world: WikiWorld, places: Places) ->
     return draft
 
 
-def _work(row: dict[str, str], kind: str, qualifier: str) -> PageDraft:
+def _work(row: dict[str, str], kind: str) -> PageDraft:
     """The draft of a work; its title has a qualifier in any case if the table's has."""
     base, given = split_title(row["title"])
-    return PageDraft(clean(base), kind, given or qualifier, qualified=bool(given))
+    return PageDraft(clean(base), kind, given or kind, qualified=bool(given))

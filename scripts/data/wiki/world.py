@@ -12,6 +12,8 @@ from r_eval.environments.wiki.base import title_key
 from .phrases import relations
 from .tables import split_title
 
+PERSONS = ("scientist", "writer", "director")
+
 
 @dataclass(eq=False)
 class PageDraft:
@@ -59,6 +61,10 @@ class PageDraft:
         """The values as texts: a draft by its title."""
         return [value.title if isinstance(value, PageDraft) else value for value in self.facts.get(relation, [])]
 
+    def number(self, relation: str) -> int:
+        """The first value as a number; 0 where it is unknown."""
+        return int((self.values(relation) or ["0"])[0].replace(",", ""))
+
     def only(self, relation: str) -> PageDraft | None:
         """The first value, where it is a page."""
         values = self.facts.get(relation, [])
@@ -75,17 +81,11 @@ class WikiWorld:
     def add(self, draft: PageDraft) -> PageDraft:
         """Take a draft in; its name and aliases are known from now on."""
         self.drafts.append(draft)
-        aliases, draft.aliases = draft.aliases, []
-        self.name(draft, draft.name, *aliases)
+        names = {title_key(name): name for name in reversed((draft.name, *draft.aliases))}
+        draft.aliases = list(names.values())[::-1]
+        for key in names:
+            self._names[key].append(draft)
         return draft
-
-    def name(self, draft: PageDraft, *names: str) -> None:
-        """Note further names of a draft."""
-        for name in names:
-            known = self._names[title_key(name)]
-            if draft not in known:
-                known.append(draft)
-                draft.aliases.append(name)
 
     def find(self, name: str, *kinds: str) -> PageDraft | None:
         """The draft of one of these kinds that has this name, if there is exactly one.
