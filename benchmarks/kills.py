@@ -48,10 +48,9 @@ def main() -> None:
         print(f"{sum(counts.values())} records in {campaign.lines('killed')} lines")
         print(f"files {'equal' if campaign.is_as_unbroken('killed') else 'DIFFER FROM'} an unbroken run's")
         print(f"left over: {campaign.left_over('killed') or 'nothing'}")
-        print(
-            f"{answers} replies, {len(repeats)} calls made again, {sum(not c.is_same for c in repeats)} with another body"
-        )
-        print(f"{sum(c.is_taken_in for c in repeats)} after the run had certainly taken the answer in")
+        print(f"{answers} replies, {len(repeats)} calls made again")
+        print(f"  of these {sum(not call.is_same for call in repeats)} with another body")
+        print(f"  {sum(call.is_taken_in for call in repeats)} after the run had certainly taken the answer in")
 
 
 if __name__ == "__main__":

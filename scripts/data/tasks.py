@@ -24,8 +24,8 @@ from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.pages import Article
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
-from r_eval.tasks.placeholders.embedded import SUFFIX as WORLD
-from r_eval.tasks.placeholders.embedded import world_data
+from r_eval.tasks.placeholders.making import SUFFIX as WORLD
+from r_eval.tasks.placeholders.making import world_data
 from r_eval.tasks.placeholders.record import Kind
 from r_eval.tasks.questions import write_questions
 from r_eval.tasks.templates import TemplateFile, generate, read_templates
