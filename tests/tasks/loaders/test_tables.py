@@ -7,14 +7,8 @@ from pathlib import Path
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.records import Question
-from r_eval.tasks.loaders import Data, load
-from tests.tasks.loaders.conftest import Write
-
-
-def only(data: Data) -> Question:
-    (question,) = data.questions
-    return question
+from r_eval.tasks.loaders import load
+from tests.tasks.loaders.conftest import Write, only
 
 
 @pytest.mark.parametrize(
@@ -25,14 +19,14 @@ def test_a_file_whose_columns_are_named_needs_no_format(tmp_path: Path, name: st
     assert only(load(tmp_path / name, settings={"columns": {"question": "Q", "answers": "A"}})).answers == ["here"]
 
 
-def test_a_column_that_is_not_there_is_named_with_those_that_are(as_lines: Write) -> None:
-    path = as_lines("q.jsonl", [{"Q": "Where?", "answer": "here"}])
+def test_a_column_that_is_not_there_is_named_with_those_that_are(write: Write) -> None:
+    path = write("q.jsonl", [{"Q": "Where?", "answer": "here"}])
     with pytest.raises(UserError, match=r"q\.jsonl:1: has no column P; it has Q, answer"):
         load(path, "jsonl", settings={"columns": {"question": "P"}})
 
 
-def test_a_level_that_is_none_of_ours_is_passed_over_unless_its_column_is_named(as_lines: Write) -> None:
-    path = as_lines("q.jsonl", [{"id": "1", "question": "Where?", "answers": ["here"], "level": "hard"}])
+def test_a_level_that_is_none_of_ours_is_passed_over_unless_its_column_is_named(write: Write) -> None:
+    path = write("q.jsonl", [{"id": "1", "question": "Where?", "answers": ["here"], "level": "hard"}])
     assert only(load(path, "jsonl", level="KS")).level == "KS"
     with pytest.raises(UserError, match="level: is none of KS, KU, KA"):
         load(path, "jsonl", settings={"columns": {"level": "level"}})
