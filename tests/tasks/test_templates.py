@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval import UserError
+from r_eval.environments.base import Environment, query_api
 from r_eval.environments.sandbox import ProgramLimits, Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.environments.wiki import Wiki
@@ -102,6 +103,26 @@ def test_a_program_sees_whole_records(sandbox: Sandbox, program: str) -> None:
     template = {"from": "person", "let": {"thing": {"from": "person", "match": {"name": 'person["name"]'}}}}
     program = f"def age_of(one):\n    return one['age']\n{program}"
     assert len(made(sandbox, {**template, "program": program, "where": "thing == person"}).questions) == 4
+
+
+def test_an_environment_without_records_gets_those_of_a_file(sandbox: Sandbox, tmp_path: Path) -> None:
+    class Prices(Environment):
+        """What fruit costs."""
+
+        @query_api
+        def price(self, fruit: str) -> float:
+            """Look up what one fruit costs, in euros."""
+            return {"梨": 0.6, "تفاح": 0.4, "pêche": 1.2}[fruit]
+
+    (tmp_path / "fruit.jsonl").write_text('{"name": "梨"}\n{"name": "تفاح"}\n{"name": "pêche"}\n', encoding="utf-8")
+    asked = {"from": "fruit", "question": "What is {{ fruit.name }}?", "program": 'answer = price(fruit=fruit["name"])'}
+    file = read_templates(file_with(tmp_path, asked, records={"fruit": "fruit.jsonl"}))
+    questions = asyncio.run(generate(file, Prices(), sandbox, 3, 0)).questions
+    assert {q.question: q.answers[0] for q in questions} == {
+        "What is 梨?": "0.6",
+        "What is تفاح?": "0.4",
+        "What is pêche?": "1.2",
+    }
 
 
 # Mistakes
