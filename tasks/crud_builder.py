@@ -124,16 +124,17 @@ async def build(
     """
     reports = [Report(one.id, one.title or Path(one.id).stem, one.text.strip()) for one in documents]
     chinese = sum(language_of(report.text) == "zh" for report in reports)
-    builder = _Builder(writer, similarity, language or ("zh" if 2 * chinese > len(reports) else "en"))
+    language = language or ("zh" if 2 * chinese > len(reports) else "en")
+    builder = _Builder(writer, similarity, count, seed, CrudSet(language))
     related = await builder.related(reports)
     continuations = [(report, *others) for report, others in related.items() if others]
     events = dict.fromkeys(_sorted(some[:MOST_REPORTS]) for some in continuations)
-    await builder.fill("continuing_writing", continuations, builder.continuation, count, seed)
-    await builder.fill("questanswer_1doc", _connected(related, 1), builder.question, count, seed)
-    await builder.fill("questanswer_2docs", _connected(related, 2), builder.question, count, seed)
-    await builder.fill("questanswer_3docs", _connected(related, 3), builder.question, count, seed)
-    await builder.fill("hallu_modified", _connected(related, 1), builder.hallucination, count, seed)
-    await builder.fill("event_summary", events, builder.summary, count, seed)
+    await builder.fill("continuing_writing", continuations, builder.continuation)
+    await builder.fill("questanswer_1doc", _connected(related, 1), builder.question)
+    await builder.fill("questanswer_2docs", _connected(related, 2), builder.question)
+    await builder.fill("questanswer_3docs", _connected(related, 3), builder.question)
+    await builder.fill("hallu_modified", _connected(related, 1), builder.hallucination)
+    await builder.fill("event_summary", events, builder.summary)
     return builder.result
 
 
@@ -147,26 +148,24 @@ def _connected(related: dict[Report, list[Report]], size: int) -> Iterable[tuple
     return dict.fromkeys(map(_sorted, groups))
 
 
+@dataclasses.dataclass
 class _Builder:
     """Builds records: the method of a task takes the reports of one record, and raises `_Dropped` if it fails."""
 
-    def __init__(self, writer: LLMClient, similarity: Similarity, language: Language) -> None:
-        self.writer, self.similarity, self.language = writer, similarity, language
-        self.result = CrudSet(language)
+    writer: LLMClient
+    similarity: Similarity
+    count: int
+    seed: int
+    result: CrudSet
 
     async def fill(
-        self,
-        key: str,
-        groups: Iterable[tuple[Report, ...]],
-        make: Callable[..., Awaitable[Record]],
-        count: int,
-        seed: int,
+        self, key: str, groups: Iterable[tuple[Report, ...]], make: Callable[..., Awaitable[Record]]
     ) -> None:
         """Make the records of a task from groups of reports in a seeded order, until there are enough."""
         records = self.result.records.setdefault(key, [])
         texts: set[str] = set()
-        rest = iter(sorted(groups, key=lambda some: place_in_order("\0".join(report.id for report in some), seed)))
-        while batch := list(itertools.islice(rest, count - len(records))):
+        rest = iter(sorted(groups, key=lambda some: place_in_order("\0".join(report.id for report in some), self.seed)))
+        while batch := list(itertools.islice(rest, self.count - len(records))):
             items = await asyncio.gather(*(make(*some) for some in batch), return_exceptions=True)
             for some, item in zip(batch, items, strict=True):
                 if isinstance(item, _Dropped):
@@ -288,14 +287,14 @@ class _Builder:
         return next(iter(objects_in(await self._ask(name, **values))), {})
 
     async def _ask(self, name: str, **values: str) -> str:
-        return await self.writer.complete(prompt(f"crud-{name}-{self.language}", **values))
+        return await self.writer.complete(prompt(f"crud-{name}-{self.result.language}", **values))
 
     def _format_reports(self, reports: Sequence[Report]) -> str:
-        heads = [HEADS[self.language].format(place, report.title) for place, report in enumerate(reports, 1)]
+        heads = [HEADS[self.result.language].format(place, report.title) for place, report in enumerate(reports, 1)]
         return "\n\n".join(f"{head}\n{report.text}" for head, report in zip(heads, reports, strict=True))
 
     def _unusable(self, report: Report) -> str:
-        if language_of(report.text) != self.language:
+        if language_of(report.text) != self.result.language:
             return "in another language"
         if len(SENTENCES.split(report.text)) < FEWEST_SENTENCES:
             return "too short to split"

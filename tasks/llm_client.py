@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from string import Template
-from types import TracebackType
 from typing import Any, Self
 
 from r_eval.errors import UserError
@@ -47,9 +46,7 @@ class LLMClient:
             raise UserError(f"the LLM '{self.name}' cannot be used: {error}") from None
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self._llm.close()
 
     async def complete(self, prompt: str) -> str:
