@@ -151,6 +151,8 @@ def _detect_format(source: str, settings: Mapping[str, Any]) -> str:
     if settings.get("columns"):
         return "csv" if path.suffix.lower() in TABLES else "jsonl"
     name = format_of(path)
+    if name is None and path.suffix.lower() in TABLES and not _sample_records(path):
+        return "csv"  # whose reader says what is wrong
     if name is None:
         raise UserError(f"{path}: unknown format{_description(source)}; name one with format:")
     return name
