@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import asyncio
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -123,6 +126,30 @@ def test_an_environment_without_records_gets_those_of_a_file(sandbox: Sandbox, t
         "What is تفاح?": "0.4",
         "What is pêche?": "1.2",
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        (date(2020, 1, 31), "2020-01-31"),
+        (Decimal("1.5"), "1.5"),
+        (numpy.int64(5), "5"),
+        (numpy.array([3, 4]), "3; 4"),
+        ({"b", "a"}, "a; b"),
+        (float("nan"), None),
+        (..., None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_records_values_are_plain_data_and_a_field_may_be_missing(
+    sandbox: Sandbox, value: Any, answer: str | None
+) -> None:
+    town = Town([LISTED[0], LISTED[1]])
+    town.people[0] |= {} if value is ... else {"extra": value}
+    town.people[1]["extra"] = 7
+    result = made(sandbox, {"question": "{{ person.name }}?", "program": 'answer = person["extra"]'}, town=town)
+    found = {q.question: q.answers[0] for q in result.questions}
+    assert found == {"Grace?": "7"} | ({"Ada?": answer} if answer else {})
 
 
 # Mistakes
