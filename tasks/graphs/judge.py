@@ -29,7 +29,7 @@ LONGEST_CONTEXT = 12_000
 ANSWERED = 0.8
 """Similarity to the gold at which an answer without context counts as right."""
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
-GRADE = re.compile(r"(?<![\w.,/-])([012])(?:/2)?(?![\w/]|[.,]\d)")
+GRADE = re.compile(r"(?<![\w.,/-])([012])(?:\.0)?(?:\s?(?:/|out of|of)\s?2)?(?![\w/]|[.,]\d)", re.ASCII)
 
 
 def rule_violation(plan: QuestionPlan, text: str, invents: bool) -> str | None:
