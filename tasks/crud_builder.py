@@ -58,7 +58,10 @@ SAME = 0.6
 SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 VERDICTS = {"all": 2, "some": 1, "none": 0, "全部": 2, "部分": 1, "没有": 0}
-YES = ("yes", "是")
+VERDICT = re.compile(r"\b(?:all|some|none)\b|全部|部分|没有")
+NEGATION = re.compile(r"\bnot\b|[不非未]")
+"""Such as in "not all", which is no clear verdict."""
+YES = re.compile(r"\W*(?:yes\b|是(?!否))")
 HEADS = {"en": "Report {}: {}", "zh": "报道{}：{}"}
 TASKS = {
     "continuing_writing": ("continuation", "beginning"),
@@ -192,7 +195,7 @@ class _Builder:
         pairs = list(_neighbours([report for report in usable if report.event]))
         same = await asyncio.gather(*(self._ask("related", reports=self._format_reports(pair)) for pair in pairs))
         for (one, other), reply in zip(pairs, same, strict=True):
-            if reply.strip().lower().startswith(YES):
+            if YES.match(reply.lower()):
                 related[one].append(other)
                 related[other].append(one)
         for report in [report for report, others in related.items() if not others]:
@@ -281,7 +284,8 @@ class _Builder:
     async def _support_grade(self, text: str, reports: Sequence[Report]) -> int | None:
         """How far reports support a text: 2 fully, 1 partly, 0 not at all; None without a verdict."""
         reply = (await self._ask("supported", text=text, reports=self._format_reports(reports))).lower()[:40]
-        return next((grade for word, grade in VERDICTS.items() if word in reply), None)
+        verdicts = set(VERDICT.findall(reply))
+        return VERDICTS[verdicts.pop()] if len(verdicts) == 1 and not NEGATION.search(reply) else None
 
     async def _object(self, name: str, **values: str) -> dict[str, Any]:
         return next(iter(objects_in(await self._ask(name, **values))), {})

@@ -20,6 +20,13 @@ from r_eval.llms.reply_store import ReplyStore
 
 SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 """Spaces other than line breaks."""
+LABEL = re.compile(
+    r"\A(?:(?:(?:here(?:'s| is)|the|a|my|new|reworded|rephrased|paraphrased) )*(?:question|paraphrase)"
+    r"|(?:новый |перефразированный )?вопрос|(?:新的?|改写后的)?问题) ?[:：] *",
+    re.IGNORECASE,
+)
+"""What models put before a question."""
+QUOTES = ('""', "''", "“”", "«»", "„“", "「」", "『』", "``", "**")
 
 
 class LLMClient:
@@ -103,7 +110,7 @@ def one_line(text: str, longest: int) -> str | None:
     >>> one_line(' "Who?" ', 10), one_line("Who?\\nMe.", 10)
     ('Who?', None)
     """
-    text = SPACES.sub(" ", text.strip())
-    if len(text) > 1 and (text[0], text[-1]) in (('"', '"'), ("“", "”"), ("'", "'")):
+    text = LABEL.sub("", SPACES.sub(" ", text.strip()))
+    while len(text) > 1 and text[0] + text[-1] in QUOTES:
         text = text[1:-1].strip()
     return text if text and len(text) <= longest and text.isprintable() else None

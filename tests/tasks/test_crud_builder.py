@@ -48,7 +48,7 @@ def write(request):
         return json.dumps({"event": subject(text), "keywords": [subject(text)]})
     if step == "related":
         one, other = found.values()
-        return "yes" if subject(one) == subject(other) else "no"
+        return "**Yes**" if subject(one) == subject(other) else "No."
     if step in ("question", "questions"):
         asked = " ".join(f"<{title}>" for title in found)
         answer = ", ".join(map(figure, found.values()))
@@ -122,6 +122,8 @@ ANN = asked("Who?", "Ann")
         ({"question": ANN, "answer": "Ann", "closed": "Ann"}, "7 questanswer_1doc: answered without a report"),
         ({"questions": ANN, "answer": "Ann"}, "2 questanswer_3docs: not all of its reports are needed"),
         ({"question": ANN, "answer": "Ann"}, "6 questanswer_1doc: the same as an earlier one"),
+        ({"supported": "Not all of it."}, "7 hallu_modified: the correction is not fully supported"),
+        ({"supported": "partially"}, "2 event_summary: not fully supported"),
         ({"supported": "none"}, "6 continuing_writing: the other reports do not cover the rest"),
         ({"supported": "some"}, "7 hallu_modified: the correction is not fully supported"),
         ({"continue": '{"error": {"message": "quota"}}'}, "7 hallu_modified: no text in the reply"),

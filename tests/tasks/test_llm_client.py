@@ -12,6 +12,13 @@ from r_eval.tasks.llm_client import one_line, prompt
     [
         (" Who? ", "Who?"),
         ("“Who?”", "Who?"),
+        ("**«Кто?»**", "Кто?"),
+        ("「谁？」", "谁？"),
+        ("`Who?`", "Who?"),
+        ("Question: Who?", "Who?"),
+        ("Here is the reworded question: Who?", "Who?"),
+        ("改写后的问题：谁？", "谁？"),
+        ("Who: he?", "Who: he?"),
         ("Qui\u00a0?", "Qui ?"),
         ("Who?\nMe.", None),
         ("Who\x1b[31m?", None),

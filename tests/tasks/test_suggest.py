@@ -44,6 +44,7 @@ def suggested(sandbox: Sandbox, folder: Path, reply: str) -> tuple[list[Template
     [
         (f"```yaml\n{CITY}\n```", "city"),
         (f"Here you are:\n```\n{CITY}```\nEnjoy.", "city"),
+        (f"templates:\n{CITY}", "city"),
         ("Sure: " + json.dumps(yaml.safe_load(CITY)), "city"),
         (CITY.replace("id: city", "id: age"), "draft-1"),  # age is known already
     ],
