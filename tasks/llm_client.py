@@ -98,10 +98,10 @@ def prompt_file(name: str) -> str:
 
 
 def objects_in(reply: str) -> list[dict[str, Any]]:
-    """The JSON objects in a reply, including those in lists."""
+    """The JSON objects in a reply, including those in lists, with their keys in lower case."""
     values = [match.value for match in json_values(reply)]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return [item for item in flat if isinstance(item, dict)]
+    return [{str(key).casefold(): part for key, part in item.items()} for item in flat if isinstance(item, dict)]
 
 
 def one_line(text: str, longest: int) -> str | None:

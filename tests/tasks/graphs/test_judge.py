@@ -81,10 +81,13 @@ def test_a_name_of_the_question_is_an_entity_of_the_document_in_any_inflection(
     assert mentions_entity(FORWARD, entities) is expected
 
 
-def test_an_llm_names_the_entities_of_a_document() -> None:
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("finds_names", ["Oslo", "Norway"]), ("finds_names_in_objects", ["Oslo", "Norway"]), ("rambles", [])],
+)
+def test_an_llm_names_the_entities_of_a_document(function: str, expected: list[str]) -> None:
     text = "Oslo lies in Norway, on a fjord."
-    assert asyncio.run(named_entities(text, LLMClient(name("finds_names")))) == ["Oslo", "Norway"]
-    assert asyncio.run(named_entities(text, LLMClient(name("rambles")))) == []
+    assert asyncio.run(named_entities(text, LLMClient(name(function)))) == expected
 
 
 @pytest.mark.skipif(find_spec("natasha") is None, reason="natasha is not installed")
