@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from benchmarks.measure import alone, options, peak
 from r_eval.analysis.report import write_report
@@ -23,11 +23,8 @@ from r_eval.analysis.results import load
 from r_eval.analysis.scoring import score_run
 from r_eval.analysis.views import VIEWS
 from r_eval.folder import RunFolder
-from tests.analysis.report.browser import LAPTOP, PHONE, executable
+from tests.analysis.report.browser import LAPTOP, PHONE, chromium
 from tests.analysis.report.makers import large
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 T = TypeVar("T")
 MIB = 1 << 20
@@ -91,9 +88,7 @@ def write(run: Path) -> None:
 
 def visit(page: Path, visits: int) -> None:
     """Print how long a browser takes to open the page and its views: medians and maxima."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=executable()) as browser:
+    with chromium() as browser:
         for name, (window, slower) in VISITORS.items():
             visits_taken = [visit_once(browser, page, window, slower) for _ in range(visits)]
             for step in visits_taken[0]:
@@ -101,7 +96,7 @@ def visit(page: Path, visits: int) -> None:
                 print(f"{name}, {step}: {statistics.median(values):.0f} (at most {max(values):.0f})")
 
 
-def visit_once(browser: Browser, page: Path, window: dict[str, int], slower: int) -> dict[str, float]:
+def visit_once(browser: Any, page: Path, window: dict[str, int], slower: int) -> dict[str, float]:
     """One visit without a cache: milliseconds to each view and MiB of heap at the end."""
     with browser.new_context(viewport={"width": window["width"], "height": window["height"]}) as context:
         tab = context.new_page()
