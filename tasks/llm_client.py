@@ -57,7 +57,7 @@ class LLMClient:
         await self._llm.close()
 
     async def complete(self, prompt: str) -> str:
-        """The reply to a prompt without hidden reasoning; "" if the prompt exceeds the context length.
+        """The reply to a prompt without hidden reasoning; "" if it exceeds the context length or a filter blocks it.
 
         Raises:
             UserError: The LLM failed after all retries.
@@ -69,7 +69,7 @@ class LLMClient:
             try:
                 reply, _, _ = await replies.answer(request)
             except LLMError as error:
-                if error.cause == "context":
+                if LLMError.OUTCOMES[error.cause] != "llm_failure":
                     return ""
                 raise UserError(f"the LLM '{self.name}' failed: {error}") from None
         self._replies.forget(call, "")
