@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import machine, peak
+from benchmarks.measure import machine, options, peak
 
 ROOT = Path(__file__).parents[1]
 Figures = dict[str, Any]
@@ -121,15 +121,15 @@ def run_once(spec: Figures, folder: Path) -> Figures:
     }
 
 
-def measure(options: argparse.Namespace, count: int, connections: int = 10, delay: float = -1) -> list[Figures]:
+def measure(chosen: argparse.Namespace, count: int, connections: int = 10, delay: float = -1) -> list[Figures]:
     """The medians of R-Eval and, if there is one, of the peer.
 
     Args:
         delay: Seconds of the stub server; -1 for LLMs within the processes.
     """
-    sides = [(sys.executable, "harness")] + [(options.peer, "harness_peer")] * bool(options.peer)
-    spec = {"questions": max(10, round(count * options.scale)), "connections": connections}
-    runs = [[run_process(*side, spec, delay) for side in sides] for _ in range(options.repeats)]
+    sides = [(sys.executable, "harness")] + [(chosen.peer, "harness_peer")] * bool(chosen.peer)
+    spec = {"questions": max(10, round(count * chosen.scale)), "connections": connections}
+    runs = [[run_process(*side, spec, delay) for side in sides] for _ in range(chosen.repeats)]
     return [
         {name: statistics.median(one[name] for one in of_side) for name in of_side[0]}
         for of_side in zip(*runs, strict=True)
@@ -144,7 +144,7 @@ def run_process(python: str, module: str, spec: Figures, delay: float) -> Figure
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-"))
         address = stack.enter_context(serving(stub_app(delay))) if delay >= 0 else ""
         spec = {**spec, "base_url": address and f"{address}/v1"}
-        command = [python, "-m", f"benchmarks.{module}", "--run", json.dumps(spec), folder]
+        command = [python, "-m", f"benchmarks.{module}", "--run", json.dumps(spec), "--folder", folder]
         output = subprocess.check_output(command, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)})
     figures: Figures = json.loads(output.splitlines()[-1])
     if (figures["episodes"], figures["mean"]) != (spec["questions"], 1):
@@ -164,20 +164,15 @@ def show_rates(label: str, figures: list[Figures], aim: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--peer", metavar="PYTHON")
-    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.run:
-        print(json.dumps(run_once(json.loads(options.run[0]), Path(options.run[1]))))
+    chosen = options(__doc__, repeats=3, scale=1.0, peer="", run="", folder="")
+    if chosen.run:  # in a process of its own
+        print(json.dumps(run_once(json.loads(chosen.run), Path(chosen.folder))))
         return
     print(machine())
-    show_rates("own cost, a scripted LLM", measure(options, 1000), "10 x the peer [56]")
-    show_rates("HTTP, 10 connections", measure(options, 1000, delay=0), "10 x the peer [34.5]")
+    show_rates("own cost, a scripted LLM", measure(chosen, 1000), "10 x the peer [56]")
+    show_rates("HTTP, 10 connections", measure(chosen, 1000, delay=0), "10 x the peer [34.5]")
     for connections, aim in ((10, "0.95 [0.79]"), (50, "0.93 [0.39]"), (200, "0.85 [0.09]")):
-        figures = measure(options, 20 * connections, connections, 0.2)
+        figures = measure(chosen, 20 * connections, connections, 0.2)
         ideal = figures[0]["episodes"] * CALLS * 0.2 / connections
         shares = (f"{ideal / one['run']:.3f}" for one in figures)
         show(f"fill, {connections} connections, ideal {ideal:.0f} s", shares, aim)

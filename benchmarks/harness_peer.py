@@ -70,4 +70,4 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[2]), Path(sys.argv[3]))))
+    print(json.dumps(main(json.loads(sys.argv[2]), Path(sys.argv[4]))))
