@@ -55,7 +55,7 @@ def export(source: Path, out: Path, name: str, licence: str, demonstrations: Pat
     Raises:
         UserError: A file is not a question file, or `out` is not empty.
     """
-    if out.exists() and any(out.iterdir()):
+    if out.is_file() or (out.exists() and any(out.iterdir())):
         raise UserError(f"{out} holds something already; name a new folder, or empty it")
     splits = {"test": read_questions(source)}
     if demonstrations is not None:

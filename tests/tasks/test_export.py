@@ -40,6 +40,7 @@ def test_the_card_has_the_header_of_the_hub(written: Path) -> None:
     assert (header["license"], header["language"]) == ("cc0-1.0", ["en"])
 
 
-def test_a_folder_that_holds_something_is_left_alone(written: Path) -> None:
+@pytest.mark.parametrize("name", [".", "README.md"])
+def test_a_folder_that_holds_something_and_a_file_are_left_alone(written: Path, name: str) -> None:
     with pytest.raises(UserError, match="holds something already"):
-        export(file("questions"), written, "Scholars", "other")
+        export(file("questions"), written / name, "Scholars", "other")

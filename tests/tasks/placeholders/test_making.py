@@ -137,6 +137,8 @@ def test_too_few_values_are_told_with_their_sort() -> None:
     [
         ({"values": {}}, "there are none called 'n'"),
         ({"values": {"n": {"from": 3, "to": 1}}}, "from is 3, which is above to, 1"),
+        ({"facts": {"A": {"wheels": False}}}, "should be a valid string"),
+        ({"facts": {"A": {"wheels": None}}}, "should be a valid string"),
         ({"facts": {"Q": {"wheels": 3}}}, "'Q' is a member of no kind"),
         ({"kinds": {"mill": {"dimensions": ["sails"], "members": ["A", "B", "C"]}}}, "there is no dimension 'sails'"),
         ({"kinds": {"mill": {"dimensions": ["wheels"], "members": ["A", "B", "A"]}}}, "'A' is a member twice"),
