@@ -253,14 +253,14 @@ def targets(good: Path, read_mcp: Read) -> dict[str, tuple[Make, Read]]:
     }
 
 
+def too_slow(*arguments: Any) -> None:
+    raise TooSlow(f"longer than {SLOWEST} s")
+
+
 def run_case(make: Make, read: Read, folder: Path, chance: random.Random) -> BaseException | None:
     """The exception that one case raised; None if it was accepted."""
-
-    def over(*arguments: Any) -> None:
-        raise TooSlow(f"longer than {SLOWEST} s")
-
     case = make(chance, folder)
-    signal.signal(signal.SIGPROF, over)
+    signal.signal(signal.SIGPROF, too_slow)
     signal.setitimer(signal.ITIMER_PROF, SLOWEST)
     try:
         with contextlib.redirect_stderr(io.StringIO()):

@@ -98,17 +98,16 @@ ENGINES: dict[str, Callable[[int, str], Search]] = {
 def run(engine: str, size: int, folder: str, queries: list[dict[str, Any]], repeats: int) -> tuple[list[Any], float]:
     """The seconds of each query of each repeat, and peak MiB."""
     search = ENGINES[engine](size, folder)
+
+    def seconds_of(query: dict[str, Any]) -> float:
+        start = time.perf_counter()
+        if not search(query):
+            raise AssertionError(f"nothing was found for {query['text']}")
+        return time.perf_counter() - start
+
     for query in queries[:WARM_UP]:
         search(query)
-    seconds = []
-    for _ in range(repeats):
-        seconds.append([])
-        for query in queries:
-            start = time.perf_counter()
-            if not search(query):
-                raise AssertionError(f"nothing was found for {query['text']}")
-            seconds[-1].append(time.perf_counter() - start)
-    return seconds, peak()
+    return [[seconds_of(query) for query in queries] for _ in range(repeats)], peak()
 
 
 def main() -> None:
