@@ -12,6 +12,7 @@ The questions are sampled at random, with new seeds of the condition.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import itertools
 import random
@@ -71,21 +72,18 @@ async def observe(question: Question, environment: Environment, sandbox: Sandbox
     An environment that finds nothing repeats the arguments, so they are removed from the observation.
     """
     steps: list[Step] = []
-    session = Session(environment, sandbox, steps.append)
-    result = await session.run_program(question.program or "") if question.program else None
     draw = random.Random(question.id)
     values = sorted({*question.meta[REPLACED], *question.meta[REPLACED].values(), *question.evidence})
-    for _ in range(FURTHER):
-        api, spec = draw.choice(sorted(session.specs.items()))
-        names = list(spec.json_schema()["properties"])
-        await session.call(api, {draw.choice(names): draw.choice(values)} if names else {})
-    session.close()
+    with contextlib.closing(Session(environment, sandbox, steps.append)) as session:
+        result = await session.run_program(question.program) if question.program else None
+        for _ in range(FURTHER):
+            api, spec = draw.choice(sorted(session.specs.items()))
+            names = list(spec.json_schema()["properties"])
+            await session.call(api, {draw.choice(names): draw.choice(values)} if names else {})
     observations = []
     for step in steps:
-        text = step.observation or ""
-        for value in (step.arguments or {}).values():
-            text = text.replace(str(value), "")
-        observations.append(text)
+        arguments = map(re.escape, map(str, (step.arguments or {}).values()))
+        observations.append(re.sub("|".join(arguments) or r"\Z", "", COUNTED.sub("", step.observation or "")))
     return answer_text(result.answer) if result else question.answers[0], observations
 
 
@@ -93,17 +91,16 @@ async def check(names: list[str], number: int) -> None:
     counts: Counter[str] = Counter()
     with Sandbox() as sandbox:
         for name, condition, question in itertools.islice(draw_questions(names), number):
-            seeds = Seeds(0, question.id, 0)
-            variant = Combined(condition.name, (condition,)).environment(environment_of(name), question, seeds)
+            combined = Combined(condition.name, (condition,))
+            variant = combined.environment(environment_of(name), question, Seeds(0, question.id, 0))
             answer, observations = await observe(question, variant, sandbox)
-            new_answers, old_answers = question.answers, question.meta[OLD_ANSWERS]
-            counts["questions"] += 1
-            counts[f"who reads is {verdict(answer, new_answers, old_answers)}"] += 1
-            counts[f"who remembers is {verdict(old_answers[0], new_answers, old_answers)}"] += 1
-            counts["observations"] += len(observations)
+            golds = question.answers, question.meta[OLD_ANSWERS]
             changes = Replacements(question.meta[REPLACED])
-            leaks = [text for text in observations if changes.traces(COUNTED.sub("", text))]
-            counts["observations with an old value"] += len(leaks)
+            counts["questions"] += 1
+            counts[f"who reads is {verdict(answer, *golds)}"] += 1
+            counts[f"who remembers is {verdict(golds[1][0], *golds)}"] += 1
+            counts["observations"] += len(observations)
+            counts["observations with an old value"] += sum(bool(changes.traces(text)) for text in observations)
     print("\n".join(f"{number:6,} {label}" for label, number in counts.items()))
 
 

@@ -8,12 +8,13 @@ of intervals that contradict their verdict (none expected).
 A score is right if a normal variable is below a threshold. The variable is a sum of effects of the cluster, the
 question, the system in the cluster and noise, so that true means are exact.
 
-    python -m benchmarks.coverage [--quick]
+    python -m benchmarks.coverage [--runs 2000] [--every 1]
+
+`--runs 300 --every 3` takes a minute: fewer runs of every third shape.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from benchmarks.measure import options
 from r_eval.analysis.statistics import ALPHA, ScorePairs, compare, mean_of_groups
 from r_eval.analysis.statistics.comparisons import PairedDifferences
 
@@ -132,14 +134,11 @@ def differences(shape: Shape, runs: int, seed: int = 0) -> list[float]:
 def false_positives(shape: Shape, systems: int, runs: int, seed: int = 0) -> list[float]:
     """Rate of any significant difference between equal systems for each of EQUAL, by Holm's first step."""
     tests = systems * (systems - 1) // 2
-    return [
-        sum(
-            int((np.nanmin(paired.p.reshape(-1, tests), axis=1) <= ALPHA / tests).sum())
-            for paired in shape.pairs([truth] * systems, runs, seed)
-        )
-        / runs
-        for truth in EQUAL
-    ]
+    rates = []
+    for truth in EQUAL:
+        smallest = (np.nanmin(b.p.reshape(-1, tests), axis=1) for b in shape.pairs([truth] * systems, runs, seed))
+        rates.append(sum(int((p <= ALPHA / tests).sum()) for p in smallest) / runs)
+    return rates
 
 
 def detectable_effect(shape: Shape, tests: int, base: float, runs: int, seed: int = 0) -> float:
@@ -185,8 +184,6 @@ POWER = [
     *(Shape(kind, n, 0, 12) for kind in ("binary", "f1") for n in (5, 40)),
 ]
 SYSTEMS = (2, 3, 8, 21)
-COMPARISONS = 10_000
-"""Minimum number of comparisons per shape that are searched for contradictions."""
 
 
 def shares(measure: Callable[[Shape, int], list[float]], shape: Shape, runs: int) -> str:
@@ -194,14 +191,12 @@ def shares(measure: Callable[[Shape, int], list[float]], shape: Shape, runs: int
     return f"{np.mean(percentages):5.1f}   {' '.join(f'{share:5.1f}' for share in percentages)}"
 
 
-def report(quick: bool) -> Iterator[str]:
+def report(runs: int, every: int) -> Iterator[str]:
     """The lines of every section."""
-    runs, every = (300, 3) if quick else (2000, 1)
     shapes = [*MEANS, *SEVERAL][::every]
-    yield "Coverage of intervals of means, percent: on average and per true mean"
-    yield from (f"  {shape!s}  {shares(means, shape, runs)}" for shape in shapes)
-    yield "\nCoverage of intervals of differences, percent: on average and per true difference"
-    yield from (f"  {shape!s}  {shares(differences, shape, runs)}" for shape in shapes)
+    for name, measure in (("means", means), ("differences", differences)):
+        yield f"Coverage of intervals of {name}, percent: on average and per true value"
+        yield from (f"  {shape!s}  {shares(measure, shape, runs)}" for shape in shapes)
     yield "\nRuns in which any two equal systems differ significantly, percent, at most 5 expected"
     for shape, systems in product(shapes, SYSTEMS):
         rates = false_positives(shape, systems, runs if systems < 8 else runs // 4)
@@ -214,13 +209,11 @@ def report(quick: bool) -> Iterator[str]:
         yield f"  {shape!s} {systems:2} systems from {base}  {share:5.1f}   at {100 * effect:4.1f} points"
     yield "\nIntervals that contradict their verdict, of the number of comparisons"
     for shape, systems in product(shapes, SYSTEMS):
-        number = (400 if quick else COMPARISONS) // len(SYSTEMS) // (systems * (systems - 1) // 2) + 1
-        n_contradictions, n_comparisons = contradictions(shape, systems, number)
-        yield f"  {shape!s} {systems:2} systems  {n_contradictions} of {n_comparisons:,}"
+        number = 5 * runs // len(SYSTEMS) // (systems * (systems - 1) // 2) + 1
+        yield "  {!s} {:2} systems  {} of {:,}".format(shape, systems, *contradictions(shape, systems, number))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer runs of fewer shapes: a minute")
-    for line in report(parser.parse_args().quick):
+    chosen = options(__doc__, runs=2000, every=1)
+    for line in report(chosen.runs, chosen.every):
         print(line, flush=True)

@@ -14,12 +14,12 @@ share of the episodes that were not run: the lower quartile, the median and the 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
-from itertools import groupby, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.measure import options
 from r_eval.analysis.early_stopping import Floats, Rule
@@ -42,15 +42,9 @@ def plausible_scores(systems: int, sizes: Sequence[int], chance: np.random.Gener
     return right.astype(float)
 
 
-def paper_means() -> Floats:
-    """The means of the paper by system and task."""
-    with PAPER.open(encoding="utf-8", newline="") as file:
-        by_system = groupby(csv.DictReader(file), lambda row: (row["workflow"], row["llm"]))
-        return np.array([[float(row["score"]) / 100 for row in rows] for _, rows in by_system])
-
-
 def paper(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
-    means = paper_means()
+    table = pd.read_csv(PAPER)  # the same tasks for every system, in one order
+    means = table["score"].to_numpy().reshape(-1, table["task"].nunique()) / 100
     system_means = means[chance.permutation(len(means))[:systems], : len(sizes)]
     is_right = chance.random((systems, len(sizes), max(sizes))) < system_means[:, :, None]
     return np.asarray(is_right, dtype=float)
@@ -69,12 +63,7 @@ def twins(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Fl
     return scores
 
 
-SCENARIOS: dict[str, Scores] = {
-    "plausible": plausible_scores,
-    "paper": paper,
-    "ties": ties,
-    "twins": twins,
-}
+SCENARIOS: dict[str, Scores] = {"plausible": plausible_scores, "paper": paper, "ties": ties, "twins": twins}
 
 
 def simulate(rule: Rule, name: str, systems: int, sizes: Sequence[int], grids: int) -> tuple[float, Floats]:

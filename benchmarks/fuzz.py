@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 import fnmatch
 import io
 import json
@@ -26,6 +25,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -105,21 +105,15 @@ def mutate_bytes(chance: random.Random, data: bytes) -> bytes:
 
 
 def mutate_values(chance: random.Random, data: bytes, suffix: str) -> bytes:
-    """A YAML, JSON or JSON Lines file with one to three values changed."""
-    if suffix != ".jsonl":
-        return to_bytes(mutate(chance, yaml.safe_load(data)))
-    lines = data.splitlines(keepends=True) or [b"{}\n"]
+    """A YAML or JSON file, or a line of a JSON Lines file, with one to three values changed."""
+    lines = (data.splitlines() or [b"{}"]) if suffix == ".jsonl" else [data]
     place = chance.randrange(len(lines))
-    lines[place] = to_bytes(mutate(chance, json.loads(lines[place]))) + b"\n"
-    return b"".join(lines)
-
-
-def to_bytes(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+    tree = mutate(chance, yaml.safe_load(data) if suffix != ".jsonl" else json.loads(lines[place]))
+    lines[place] = json.dumps(tree, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+    return b"\n".join(lines)
 
 
 def mutate(chance: random.Random, tree: Any) -> Any:
-    tree = copy.deepcopy(tree)
     for _ in range(chance.randint(1, 3)):
         if not (places := list(places_of(tree))):
             return chance.choice(ODD)
@@ -141,13 +135,12 @@ def places_of(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 def of_files(*files: Path) -> Make:
     """Cases from valid files."""
-    good = [(path.suffix, path.read_bytes()) for path in files]
 
     def make(chance: random.Random, folder: Path) -> Path:
-        suffix, data = chance.choice(good)
-        path = folder / f"case{suffix}"
+        good = chance.choice(files)
+        path, data = folder / f"case{good.suffix}", good.read_bytes()
         by_bytes = chance.random() < 0.4
-        path.write_bytes(mutate_bytes(chance, data) if by_bytes else mutate_values(chance, data, suffix))
+        path.write_bytes(mutate_bytes(chance, data) if by_bytes else mutate_values(chance, data, good.suffix))
         return path
 
     return make
@@ -212,19 +205,6 @@ def read_run(path: Path) -> None:
     r_eval.run(Grid.load(Path("grid.yaml")), out=path)
 
 
-def call_tool(name: str, settings: dict[str, Any]) -> None:
-    """Open an environment of tools and call the first one."""
-    environment = open_environment(name, settings)
-    with Sandbox() as sandbox:
-        session = Session(environment, sandbox)
-        try:
-            for api in list(session.specs)[:1]:
-                asyncio.run(session.call(api, {"word": "x"}))
-        finally:
-            session.close()
-            environment.close()
-
-
 @contextlib.contextmanager
 def mcp_reader() -> Iterator[Read]:
     """Reads a case as the replies of an MCP server."""
@@ -244,7 +224,10 @@ def mcp_reader() -> Iterator[Read]:
 
         def read(path: Path) -> None:
             lines[:] = path.read_bytes().splitlines()
-            call_tool(f"mcp:{address}/", {"timeout": 1})
+            environment = open_environment(f"mcp:{address}/", {"timeout": 1})
+            with closing(environment), Sandbox() as sandbox, closing(Session(environment, sandbox)) as session:
+                for api in list(session.specs)[:1]:
+                    asyncio.run(session.call(api, {"word": "x"}))
 
         yield read
 
@@ -270,14 +253,14 @@ def targets(good: Path, read_mcp: Read) -> dict[str, tuple[Make, Read]]:
     }
 
 
+def too_slow(*arguments: Any) -> None:
+    raise TooSlow(f"longer than {SLOWEST} s")
+
+
 def run_case(make: Make, read: Read, folder: Path, chance: random.Random) -> BaseException | None:
     """The exception that one case raised; None if it was accepted."""
-
-    def over(*arguments: Any) -> None:
-        raise TooSlow(f"longer than {SLOWEST} s")
-
     case = make(chance, folder)
-    signal.signal(signal.SIGPROF, over)
+    signal.signal(signal.SIGPROF, too_slow)
     signal.setitimer(signal.ITIMER_PROF, SLOWEST)
     try:
         with contextlib.redirect_stderr(io.StringIO()):

@@ -1,9 +1,9 @@
 """The runner's own cost compared with Inspect AI: episodes per second, processor time and use of connections.
 
-Every run and every stub server has a separate process. Runs of R-Eval and the peer alternate, so that both see the same
-machine; medians are printed, with Inspect's figures on an idle machine in brackets.
+Every run has a separate process; the stub server of its LLM is in this one. Runs of R-Eval and the peer alternate, so
+that both see the same machine; medians are printed, with Inspect's figures on an idle machine in brackets.
 
-    python benchmarks/harness.py [--repeats 3] [--scale 1] [--peer PYTHON]
+    python -m benchmarks.harness [--repeats 3] [--scale 1] [--peer PYTHON]
 
 `--peer` is the Python of a virtual environment with inspect-ai and openai. `--scale 0.1` does a tenth of the work.
 """
@@ -20,40 +20,35 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from measure import machine, peak
+from benchmarks.measure import machine, options, peak
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 Figures = dict[str, Any]
 CALLS = 3
 """LLM calls of an episode, which looks words up until the last one."""
 ANSWER = "Ada"
 ENVIRONMENT = '''
-from r_eval.environments import Environment, query_api
+from r_eval.environments import query_api
 
 
-class Words(Environment):
-    """A dictionary."""
+@query_api
+def look(word: str) -> str:
+    """Look a word up.
 
-    @query_api
-    def look(self, word: str) -> str:
-        """Look a word up.
-
-        Args:
-            word: The word.
-        """
-        return f"{word} is a word of {len(word)} letters, and its answer is Ada."
+    Args:
+        word: The word.
+    """
+    return f"{word} is a word of {len(word)} letters, and its answer is Ada."
 '''
-SCRIPT = """
-from harness import react_reply
 
 
-def reply(request):
+def scripted(request: Any) -> str:
+    """The scripted LLM."""
     return react_reply(sum(message.role == "user" for message in request.messages) - 1)
-"""
 
 
 def react_reply(count: int) -> str:
@@ -75,8 +70,8 @@ def stub_message(body: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "tool_calls": [{"id": f"call_{count}", "type": "function", "function": function}]}
 
 
-async def serve_stub(delay: float) -> None:
-    """An OpenAI-compatible server that replies after some seconds; prints its port."""
+def stub_app(delay: float) -> Any:
+    """An OpenAI-compatible server that replies after some seconds."""
     from aiohttp import web
 
     async def chat(request: web.Request) -> web.Response:
@@ -89,11 +84,7 @@ async def serve_stub(delay: float) -> None:
 
     app = web.Application(client_max_size=1 << 26)
     app.router.add_post("/v1/chat/completions", chat)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
-    print(runner.addresses[0][1], flush=True)
-    await asyncio.Event().wait()
+    return app
 
 
 def run_once(spec: Figures, folder: Path) -> Figures:
@@ -107,12 +98,11 @@ def run_once(spec: Figures, folder: Path) -> Figures:
             text = f"Which name do the words of number {i} stand for?"
             file.write(json.dumps({"id": f"q{i}", "question": text, "answers": [ANSWER], "level": "KS"}) + "\n")
     (folder / "words.py").write_text(ENVIRONMENT, encoding="utf-8")
-    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
     stub = {"llm": "openai/stub", "base_url": spec["base_url"], "connections": spec["connections"]}
-    task = {"task": "words", "questions": "questions.jsonl", "environment": "./words.py:Words", "metric": "exact_match"}
+    task = {"task": "words", "questions": "questions.jsonl", "environment": "./words.py", "metric": "exact_match"}
     grid = Grid(
         workflows=["react"],
-        llms=[stub if spec["base_url"] else "scripted/./script.py:reply"],
+        llms=[stub if spec["base_url"] else f"scripted/{__file__}:scripted"],
         tasks=[task],
         shots=0,
         limits={"steps": CALLS},
@@ -131,77 +121,60 @@ def run_once(spec: Figures, folder: Path) -> Figures:
     }
 
 
-def measure(options: argparse.Namespace, count: int, connections: int = 10, delay: float = -1) -> list[Figures]:
+def measure(chosen: argparse.Namespace, count: int, connections: int = 10, delay: float = -1) -> list[Figures]:
     """The medians of R-Eval and, if there is one, of the peer.
 
     Args:
         delay: Seconds of the stub server; -1 for LLMs within the processes.
     """
-    sides = [(sys.executable, "harness.py")] + [(options.peer, "harness_peer.py")] * bool(options.peer)
-    spec = {"questions": max(10, round(count * options.scale)), "connections": connections}
-    runs = [[run_process(*side, spec, delay) for side in sides] for _ in range(options.repeats)]
+    sides = [(sys.executable, "harness")] + [(chosen.peer, "harness_peer")] * bool(chosen.peer)
+    spec = {"questions": max(10, round(count * chosen.scale)), "connections": connections}
+    runs = [[run_process(*side, spec, delay) for side in sides] for _ in range(chosen.repeats)]
     return [
         {name: statistics.median(one[name] for one in of_side) for name in of_side[0]}
         for of_side in zip(*runs, strict=True)
     ]
 
 
-def run_process(python: str, script: str, spec: Figures, delay: float) -> Figures:
-    """The figures of a run in a process of its own."""
+def run_process(python: str, module: str, spec: Figures, delay: float) -> Figures:
+    """The figures of a run in a process of its own; this process serves its LLM."""
+    from tests.serving import serving
+
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-"))
-        spec = {**spec, "base_url": stack.enter_context(stub_server(delay)) if delay >= 0 else ""}
-        command = [python, str(HERE / script), "--run", json.dumps(spec), folder]
-        process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
-    figures: Figures = json.loads(process.stdout.splitlines()[-1])
+        address = stack.enter_context(serving(stub_app(delay))) if delay >= 0 else ""
+        spec = {**spec, "base_url": address and f"{address}/v1"}
+        command = [python, "-m", f"benchmarks.{module}", "--run", json.dumps(spec), "--folder", folder]
+        output = subprocess.check_output(command, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    figures: Figures = json.loads(output.splitlines()[-1])
     if (figures["episodes"], figures["mean"]) != (spec["questions"], 1):
-        raise SystemExit(f"{script}: {figures}: episodes are missing or wrong")
+        raise SystemExit(f"{module}: {figures}: episodes are missing or wrong")
     return figures
 
 
-@contextlib.contextmanager
-def stub_server(delay: float) -> Iterator[str]:
-    """A stub server's address."""
-    command = [sys.executable, str(HERE / "harness.py"), "--stub", str(delay)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-        finally:
-            process.kill()
-
-
-def show(label: str, values: list[str], aim: str = "") -> None:
-    print(f"{label:<44} {values[0]:>10}   {aim:<26} {f'peer {values[1]}' if len(values) > 1 else ''}", flush=True)
+def show(label: str, values: Iterable[str], aim: str = "") -> None:
+    print(f"{label:<44} {'   peer '.join(f'{value:>10}' for value in values)}   {aim}", flush=True)
 
 
 def show_rates(label: str, figures: list[Figures], aim: str) -> None:
-    show(f"{label}, episodes per second", [f"{one['episodes'] / one['seconds']:.1f}" for one in figures], aim)
-    milliseconds = [f"{1000 * one['cpu'] / one['episodes'] / CALLS:.2f}" for one in figures]
-    show("  processor time per LLM call, ms", milliseconds)
-    show("  peak memory, MiB", [f"{one['peak']:.0f}" for one in figures])
+    show(f"{label}, episodes per second", (f"{one['episodes'] / one['seconds']:.1f}" for one in figures), aim)
+    calls = (f"{1000 * one['cpu'] / one['episodes'] / CALLS:.2f}" for one in figures)
+    show("  processor time per LLM call, ms", calls)
+    show("  peak memory, MiB", (f"{one['peak']:.0f}" for one in figures))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--peer", metavar="PYTHON")
-    parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--stub", type=float, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.run:
-        print(json.dumps(run_once(json.loads(options.run[0]), Path(options.run[1]))))
+    chosen = options(__doc__, repeats=3, scale=1.0, peer="", run="", folder="")
+    if chosen.run:  # in a process of its own
+        print(json.dumps(run_once(json.loads(chosen.run), Path(chosen.folder))))
         return
-    if options.stub is not None:
-        asyncio.run(serve_stub(options.stub))
     print(machine())
-    show_rates("own cost, a scripted LLM", measure(options, 1000), "10 x the peer [56]")
-    show_rates("HTTP, 10 connections", measure(options, 1000, delay=0), "10 x the peer [34.5]")
+    show_rates("own cost, a scripted LLM", measure(chosen, 1000), "10 x the peer [56]")
+    show_rates("HTTP, 10 connections", measure(chosen, 1000, delay=0), "10 x the peer [34.5]")
     for connections, aim in ((10, "0.95 [0.79]"), (50, "0.93 [0.39]"), (200, "0.85 [0.09]")):
-        figures = measure(options, 20 * connections, connections, 0.2)
+        figures = measure(chosen, 20 * connections, connections, 0.2)
         ideal = figures[0]["episodes"] * CALLS * 0.2 / connections
-        shares = [f"{ideal / one['run']:.3f}" for one in figures]
+        shares = (f"{ideal / one['run']:.3f}" for one in figures)
         show(f"fill, {connections} connections, ideal {ideal:.0f} s", shares, aim)
 
 

@@ -13,12 +13,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import ANSWER, CALLS
-from measure import peak
+from benchmarks.harness import ANSWER, CALLS
+from benchmarks.measure import peak
 
 
 def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    from inspect_ai import Task, eval, task  # type: ignore[import-not-found]
+    from inspect_ai import Task, eval  # type: ignore[import-not-found]
     from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found]
     from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model  # type: ignore[import-not-found]
     from inspect_ai.scorer import match  # type: ignore[import-not-found]
@@ -46,15 +46,9 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         output.usage = ModelUsage(input_tokens=300, output_tokens=20, total_tokens=320)
         return output
 
-    samples = [
-        Sample(input=f"Which name do the words of number {i} stand for?", target=ANSWER, id=f"q{i}")
-        for i in range(spec["questions"])
-    ]
-
-    @task  # type: ignore[untyped-decorator]
-    def words() -> Task:
-        return Task(dataset=MemoryDataset(samples), solver=[use_tools(look()), generate()], scorer=match())
-
+    asked = (f"Which name do the words of number {i} stand for?" for i in range(spec["questions"]))
+    samples = [Sample(input=text, target=ANSWER, id=f"q{i}") for i, text in enumerate(asked)]
+    task = Task(dataset=MemoryDataset(samples), solver=[use_tools(look()), generate()], scorer=match())
     if spec["base_url"]:
         os.environ["STUB_BASE_URL"], os.environ["STUB_API_KEY"] = spec["base_url"], "none"
         model = get_model("openai-api/stub/stub")
@@ -63,7 +57,7 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     options = {"display": "none", "log_realtime": False, "log_dir": str(folder / "logs")}
     sizes = {"max_connections": spec["connections"], "max_samples": max(spec["connections"], 10)}
     wall, cpu = time.perf_counter(), time.process_time()
-    (log,) = eval(words(), model=model, **options, **sizes)
+    (log,) = eval(task, model=model, **options, **sizes)
     seconds, seconds_cpu = time.perf_counter() - wall, time.process_time() - cpu
     return {
         "seconds": seconds,
@@ -76,4 +70,4 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[2]), Path(sys.argv[3]))))
+    print(json.dumps(main(json.loads(sys.argv[2]), Path(sys.argv[4]))))

@@ -17,22 +17,13 @@ import tempfile
 import time
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
 from benchmarks.measure import alone, options, peak
 from tests.serving import serving
-
-CASES = {
-    "sound": "a sound reply",
-    "bomb": "a reply of 1 GB, compressed to 1 MB",
-    "large": "a body of 300 MB",
-    "arguments": "a tool call with 20 MB of arguments",
-    "slow": "a byte a second",
-    "calls": "100,000 tool calls",
-    "nested": "2 MB of opening brackets as arguments",
-}
 
 
 def reply(content: str | None = "北京 🌍", calls: list[Any] | None = None) -> bytes:
@@ -41,8 +32,9 @@ def reply(content: str | None = "北京 🌍", calls: list[Any] | None = None) -
     return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}).encode()
 
 
-def call(number: int, arguments: str) -> dict[str, Any]:
-    return {"id": f"c{number}", "type": "function", "function": {"name": "Finish", "arguments": arguments}}
+def reply_of_calls(*arguments: str) -> bytes:
+    calls = ({"name": "Finish", "arguments": text} for text in arguments)
+    return reply(None, [{"id": f"c{n}", "type": "function", "function": call} for n, call in enumerate(calls)])
 
 
 def bomb() -> bytes:
@@ -53,16 +45,23 @@ def bomb() -> bytes:
     return b"".join([packer.compress(start), *spaces, packer.compress(end), packer.flush()])
 
 
+CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "sound": ("a sound reply", reply),
+    "bomb": ("a reply of 1 GB, compressed to 1 MB", bomb),
+    "large": ("a body of 300 MB", lambda: reply("x" * (300 << 20))),
+    "arguments": (
+        "a tool call with 20 MB of arguments",
+        lambda: reply_of_calls(json.dumps({"answer": "x" * (20 << 20)})),
+    ),
+    "slow": ("a byte a second", reply),
+    "calls": ("100,000 tool calls", lambda: reply_of_calls(*["{}"] * 100_000)),
+    "nested": ("2 MB of opening brackets as arguments", lambda: reply_of_calls('{"answer": ' + "[" * (2 << 20))),
+}
+"""By the first part of a server's path, what it sends."""
+
+
 def servers() -> web.Application:
-    """Servers, whose case is the first part of the path."""
-    bodies = {
-        "sound": reply(),
-        "bomb": bomb(),
-        "large": reply("x" * (300 << 20)),
-        "arguments": reply(None, [call(0, json.dumps({"answer": "x" * (20 << 20)}))]),
-        "calls": reply(None, [call(i, "{}") for i in range(100_000)]),
-        "nested": reply(None, [call(0, '{"answer": ' + "[" * (2 << 20))]),
-    }
+    bodies = {case: make() for case, (_, make) in CASES.items()}
 
     async def chat(request: web.Request) -> web.StreamResponse:
         case = request.match_info["case"]
@@ -121,15 +120,12 @@ def main() -> None:
         here, there = multiprocessing.Pipe()
         multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True).start()
         urls.append(here.recv())
-    head = f"{'the server sends':40} {'MiB above':>9} {'seconds':>8} {'sound LLM: s':>13}"
-    print(f"{head}  its episodes; the sound LLM's")
-    for case, description in CASES.items():
+    print(f"{'the server sends':40} {'MiB above':>9}  hostile LLM: seconds, episodes; the sound LLM's")
+    for case, (description, _) in CASES.items():
         memory, seconds, outcomes = alone(measure_case, *urls, case, chosen.questions, chosen.timeout)
         base = base or memory
-        both = ("openai/hostile", "openai/sound")
-        counts = "; ".join(", ".join(f"{n} {kind}" for kind, n in outcomes[llm].items()) for llm in both)
-        times = f"{seconds[both[0]]:8.1f} {seconds[both[1]]:13.1f}"
-        print(f"{description:40} {memory - base:9.0f} {times}  {counts}", flush=True)
+        by_llm = (f"{seconds[llm]:8.1f} {dict(outcomes[llm])}" for llm in ("openai/hostile", "openai/sound"))
+        print(f"{description:40} {memory - base:9.0f} {'; '.join(by_llm)}", flush=True)
 
 
 if __name__ == "__main__":

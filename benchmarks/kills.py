@@ -27,48 +27,30 @@ SECONDS = {"local": 0.03, "ray": 0.2}
 RUNS = 0.2
 
 
-def carry_out(campaign: Campaign, engine: str, kills: int, seed: int) -> None:
-    """Kill the run as often as requested, then let it finish."""
-    chance = random.Random(seed)
-    if engine == "local":
-        campaign.begin("killed")
-        campaign.kill(kills, chance)
-        campaign.finish()
-        return
-    with cluster(2) as made:
-        campaign.begin("killed", "ray")
-        campaign.kill(kills, chance, lambda: workers_of(made), RUNS)
-        campaign.finish()
-
-
-def summary_line(campaign: Campaign, engine: str, seconds: float) -> str:
-    """The summary of a campaign."""
-    kills, runs, answers, repeats = campaign.kills, campaign.run_kills, campaign.answered(), campaign.made_again()
-    campaign.unbroken()
-    counts = Counter(e.episode_id for e in campaign.recorded("killed"))
-    parts = [
-        f"{engine}: {kills} kills ({runs} of the run) in {seconds:.0f} s",
-        f"{len(counts)} of {campaign.episodes} episodes",
-        f"{sum(counts.values())} records in {campaign.lines('killed')} lines",
-        f"files {'equal' if campaign.is_as_unbroken('killed') else 'DIFFER FROM'} an unbroken run's",
-        f"left over: {campaign.left_over('killed') or 'nothing'}",
-        f"{answers} replies, {len(repeats)} calls made again",
-        f"of these {sum(call.is_taken_in for call in repeats)} after the run had certainly taken the answer in",
-        f"{sum(not call.is_same for call in repeats)} with another body",
-    ]
-    return "; ".join(parts)
-
-
 def main() -> None:
     chosen = options(__doc__, kills=100, seed=0, engine="local", episodes=2000)
     print(f"{machine()}, seed {chosen.seed}")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        questions = max(1, chosen.episodes // TASKS)
-        campaign = stack.enter_context(Campaign(folder, TASKS, questions, SECONDS[chosen.engine]))
+        size = TASKS, max(1, chosen.episodes // TASKS), SECONDS[chosen.engine]
+        campaign = stack.enter_context(Campaign(folder, *size))
         start = time.monotonic()
-        carry_out(campaign, chosen.engine, chosen.kills, chosen.seed)
-        print(summary_line(campaign, chosen.engine, time.monotonic() - start))
+        with cluster(2) if chosen.engine == "ray" else contextlib.nullcontext() as made:
+            campaign.begin("killed", chosen.engine)
+            of_cluster = (lambda: workers_of(made), RUNS) if made else ()
+            campaign.kill(chosen.kills, random.Random(chosen.seed), *of_cluster)
+            campaign.finish()
+        killed = f"{campaign.kills} kills ({campaign.run_kills} of the run) in {time.monotonic() - start:.0f} s"
+        answers, repeats = campaign.answered(), campaign.made_again()
+        campaign.unbroken()
+        counts = Counter(e.episode_id for e in campaign.recorded("killed"))
+        print(f"{chosen.engine}: {killed}; {len(counts)} of {campaign.episodes} episodes")
+        print(f"{sum(counts.values())} records in {campaign.lines('killed')} lines")
+        print(f"files {'equal' if campaign.is_as_unbroken('killed') else 'DIFFER FROM'} an unbroken run's")
+        print(f"left over: {campaign.left_over('killed') or 'nothing'}")
+        print(f"{answers} replies, {len(repeats)} calls made again")
+        print(f"  of these {sum(not call.is_same for call in repeats)} with another body")
+        print(f"  {sum(call.is_taken_in for call in repeats)} after the run had certainly taken the answer in")
 
 
 if __name__ == "__main__":

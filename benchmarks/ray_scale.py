@@ -8,14 +8,13 @@ the time from the first finished episode to the last; the start of the workers i
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tempfile
 import time
 from pathlib import Path
 
 from benchmarks.measure import machine, options
-from r_eval import Grid, arun
+from r_eval import Grid, run
 from r_eval.runner.observer import RunObserver
 
 
@@ -23,14 +22,11 @@ class RunClock(RunObserver):
     """Records when each episode finishes, and the memory of this process in MiB at that time."""
 
     def __init__(self) -> None:
-        self.start = time.perf_counter()
-        self.seconds: list[float] = []
-        self.memory: list[float] = []
+        self.start, self.figures = time.perf_counter(), list[tuple[float, float]]()
 
     def finished(self, episode: object) -> None:
         pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-        self.memory.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
-        self.seconds.append(time.perf_counter() - self.start)
+        self.figures.append((time.perf_counter() - self.start, pages * os.sysconf("SC_PAGE_SIZE") / 2**20))
 
 
 def measure(engine: str, epochs: int, folder: Path) -> None:
@@ -38,24 +34,22 @@ def measure(engine: str, epochs: int, folder: Path) -> None:
     llm = {"llm": f"scripted/{folder / 'llm.py'}:reply", "name": "one", "connections": 32}
     grid = Grid(llms=[llm], workflows=["direct"], tasks=["aminer/soay-easy"], samples=20, epochs=epochs)
     clock = RunClock()
-    asyncio.run(arun(grid, folder / engine, engine=engine, observer=clock))
-    number, first, memory = len(clock.seconds), clock.seconds[0], clock.memory
-    rate = (number - 1) / (clock.seconds[-1] - first)
-    growth = (memory[-1] - memory[number // 2]) * 1024 / (number / 2)
-    print(
-        f"{engine:6} {number:7,} episodes  {rate:7,.0f} per second  first after {first:5.1f} s  "
-        f"{memory[-1]:5.0f} MiB at the end, {growth:5.2f} KiB per episode in the second half"
-    )
+    run(grid, folder / engine, engine=engine, observer=clock)
+    number, (first, _), (last, memory) = len(clock.figures), clock.figures[0], clock.figures[-1]
+    growth = (memory - clock.figures[number // 2][1]) * 1024 / (number / 2)
+    rate = f"{(number - 1) / (last - first):7,.0f} per second, the first after {first:5.1f} s"
+    memory_text = f"{memory:5.0f} MiB at the end, {growth:5.2f} KiB per episode in the second half"
+    print(f"{engine:6} {number:7,} episodes  {rate}  {memory_text}")
 
 
 def main() -> None:
     import ray
 
-    episodes = options(__doc__, episodes=2000).episodes
+    epochs = max(1, options(__doc__, episodes=2000).episodes // 20)
     print(f"{machine()}, Ray {ray.__version__}")
     for engine in ("local", "ray"):
         with tempfile.TemporaryDirectory() as folder:
-            measure(engine, max(1, episodes // 20), Path(folder))
+            measure(engine, epochs, Path(folder))
 
 
 if __name__ == "__main__":

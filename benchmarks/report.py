@@ -10,23 +10,23 @@ drawn; R_EVAL_CHROMIUM names the browser.
 
 from __future__ import annotations
 
-import functools
 import statistics
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from benchmarks.measure import alone, options, peak
+from r_eval.analysis.report import write_report
+from r_eval.analysis.results import load
+from r_eval.analysis.scoring import score_run
+from r_eval.analysis.views import VIEWS
 from r_eval.folder import RunFolder
-from tests.analysis.report.browser import LAPTOP, PHONE, executable
+from tests.analysis.report.browser import LAPTOP, PHONE, chromium
 from tests.analysis.report.makers import large
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
+T = TypeVar("T")
 MIB = 1 << 20
 VISITORS: dict[str, tuple[dict[str, int], int]] = {"laptop": (LAPTOP, 1), "phone": (PHONE, 4)}
 """Window size and processor slowdown."""
@@ -60,77 +60,52 @@ STEPS = (
 """The views to open: name, address and the selector that shows that it is open."""
 
 
-def timed(name: str, work: Callable[[], Any]) -> None:
-    """Run a function and print its cost."""
+def timed(name: str, work: Callable[[], T]) -> T:
+    """Call a function and print its cost."""
     start, cpu_start = time.perf_counter(), time.process_time()
-    work()
+    result = work()
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     print(f"{name}: {seconds:.1f} s ({cpu_seconds:.1f} s of processor time), peak {peak():.0f} MiB", flush=True)
+    return result
 
 
 def score(run: Path) -> None:
-    from r_eval.analysis.scoring import score_run
-
     timed("scored", lambda: score_run(RunFolder(run)))
 
 
 def analyse(run: Path) -> None:
-    from r_eval.analysis.results import Results, load
-    from r_eval.analysis.views import VIEWS
-
-    results: list[Results] = []
-    timed("loaded", lambda: results.append(load(RunFolder(run))))
-    print(f"  the frame holds {results[0].episodes.memory_usage(deep=True).sum() / MIB:,.0f} MiB")
+    results = timed("loaded", lambda: load(RunFolder(run)))
+    print(f"  the frame holds {results.episodes.memory_usage(deep=True).sum() / MIB:,.0f} MiB")
     for view in VIEWS:
-        timed(f"  {view.name}", functools.partial(view.function, results[0]))
+        timed(f"  {view.name}", lambda view=view: view.function(results))
 
 
 def write(run: Path) -> None:
-    from r_eval.analysis.report import write_report
-    from r_eval.analysis.results import load
-
     timed("report written", lambda: write_report(load(RunFolder(run)), run / "report"))
-
-
-def size(folder: Path) -> None:
-    """Print the size of the report by part."""
-    parts = Counter[str]()
-    for path in folder.rglob("*.*"):
-        parts[path.relative_to(folder).parent.as_posix()] += path.stat().st_size
-    print(f"size: {parts.total() / MIB:.1f} MiB")
-    for part, n_bytes in sorted(parts.items()):
-        print(f"    {part}: {n_bytes / MIB:.2f} MiB")
+    sizes = [path.stat().st_size for path in run.glob("report/**/*.*")]
+    print(f"size: {sum(sizes) / MIB:.1f} MiB in {len(sizes)} files")
 
 
 def visit(page: Path, visits: int) -> None:
     """Print how long a browser takes to open the page and its views: medians and maxima."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable())
-        for name in VISITORS:
-            visits_taken = [visit_once(browser, page, name) for _ in range(visits)]
+    with chromium() as browser:
+        for name, (window, slower) in VISITORS.items():
+            visits_taken = [visit_once(browser, page, window, slower) for _ in range(visits)]
             for step in visits_taken[0]:
                 values = [one[step] for one in visits_taken]
-                unit = "MiB" if step == "heap" else "ms"
-                print(f"{name}, {step}: {statistics.median(values):.0f} {unit} (at most {max(values):.0f})")
-        browser.close()
+                print(f"{name}, {step}: {statistics.median(values):.0f} (at most {max(values):.0f})")
 
 
-def visit_once(browser: Browser, page: Path, visitor: str) -> dict[str, float]:
+def visit_once(browser: Any, page: Path, window: dict[str, int], slower: int) -> dict[str, float]:
     """One visit without a cache: milliseconds to each view and MiB of heap at the end."""
-    window, slower = VISITORS[visitor]
-    context = browser.new_context(viewport={"width": window["width"], "height": window["height"]})
-    tab = context.new_page()
-    devtools = context.new_cdp_session(tab)
-    devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
-    tab.goto(page.as_uri(), wait_until="commit")
-    milliseconds = {"first view": float(tab.evaluate(FIRST))}
-    for step, address, selector in STEPS:
-        milliseconds[step] = float(tab.evaluate(STEP, [address, selector]))
-    heap = tab.evaluate("performance.memory.usedJSHeapSize")
-    context.close()
-    return {**milliseconds, "heap": heap / MIB}
+    with browser.new_context(viewport={"width": window["width"], "height": window["height"]}) as context:
+        tab = context.new_page()
+        context.new_cdp_session(tab).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+        tab.goto(page.as_uri(), wait_until="commit")
+        taken = {"first view, ms": float(tab.evaluate(FIRST))}
+        for step, address, selector in STEPS:
+            taken[f"{step}, ms"] = float(tab.evaluate(STEP, [address, selector]))
+        return {**taken, "heap, MiB": tab.evaluate("performance.memory.usedJSHeapSize") / MIB}
 
 
 def main() -> None:
@@ -140,7 +115,6 @@ def main() -> None:
         large(run, chosen.questions)
         for part in (score, analyse, write):
             alone(part, run)
-        size(run / "report")
         visit(run / "report" / "index.html", chosen.visits)
 
 

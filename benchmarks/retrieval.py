@@ -1,8 +1,8 @@
 """Searching chunks by words: BM25 of the environment `corpus`, next to bm25s itself.
 
-Chunks are put together from the sentences of CRUD-RAG's documents where R_EVAL_DATA names a folder with them, else
-from sentences of invented words that follow Zipf's law. A query is one of the sentences. Both engines get the same
-words, split beforehand; one more row includes splitting the query's text, as `retrieve` does.
+Chunks are put together from the sentences of CRUD-RAG's documents where R_EVAL_DATA names a folder with them, else of
+the embedded Chinese reports. A query is one of the sentences. Both engines get the same words, split beforehand; one
+more row includes splitting the query's text, as `retrieve` does.
 
     python -m benchmarks.retrieval [--sizes 1710,63000,1000000] [--repeats 3] [--queries 300]
 
@@ -12,6 +12,7 @@ the median of the repeats and their range), and the time within which 50 and 99 
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import json
 import os
@@ -20,7 +21,6 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks.measure import alone, machine, options, peak
 from r_eval.environments.corpus.retrievers import BM25, index_of_words
-from r_eval.environments.corpus.sources import read_documents
+from r_eval.environments.corpus.sources import FOLDER, read_documents
 from r_eval.environments.corpus.words import search_words
 
 SENTENCE = re.compile(r"[^。！？\n]+[。！？]?")
@@ -43,15 +43,10 @@ Search = Callable[[dict[str, Any]], list[int]]
 def sentences() -> list[dict[str, Any]]:
     """Sentences with their words."""
     path = Path(os.environ.get("R_EVAL_DATA", ""), "crud", "documents_hallu.txt_part_1")
-    if path.is_file():
-        texts = {s.strip(): None for d in read_documents(str(path)) for s in SENTENCE.findall(d.text)}
-        split = [{"text": text, "words": search_words(text)} for text in texts]
-        return [sentence for sentence in split if len(sentence["words"]) > 3]
-    rng = random.Random(0)
-    vocabulary = [f"{rng.choice('bdgklmnprst')}{n:x}" for n in range(30_000)]
-    weights = list(accumulate(1 / (rank + 3) for rank in range(len(vocabulary))))
-    drawn = [rng.choices(vocabulary, cum_weights=weights, k=rng.randint(8, 30)) for _ in range(10_000)]
-    return [{"text": " ".join(words), "words": words} for words in drawn]
+    documents = read_documents(str(path if path.is_file() else FOLDER / "crud-zh.jsonl"))
+    texts = dict.fromkeys(sentence.strip() for document in documents for sentence in SENTENCE.findall(document.text))
+    split = [{"text": text, "words": search_words(text)} for text in texts]
+    return [sentence for sentence in split if len(sentence["words"]) > 3]
 
 
 def chunks(source: str, size: int) -> Iterator[list[str]]:
@@ -72,15 +67,11 @@ def build(source: str, size: int, folder: str) -> tuple[float, float]:
     return time.perf_counter() - start, peak()
 
 
-def own_search(key: str) -> Callable[[int, str], Search]:
+def search_ours(key: str, size: int, folder: str) -> Search:
     """R-Eval's search for a query's words, or for its text, which is split first."""
-
-    def open_index(size: int, folder: str) -> Search:
-        retriever = BM25.load(Path(folder), size)
-        search = retriever.search_for_words if key == "words" else retriever.search
-        return lambda query: [hit.chunk for hit in search(query[key], TOP_K)]
-
-    return open_index
+    retriever = BM25.load(Path(folder), size)
+    search = retriever.search_for_words if key == "words" else retriever.search
+    return lambda query: [hit.chunk for hit in search(query[key], TOP_K)]
 
 
 def search_bm25s(size: int, folder: str) -> Search:
@@ -97,30 +88,32 @@ def search_bm25s(size: int, folder: str) -> Search:
     return search
 
 
-ENGINES = {"r-eval bm25": own_search("words"), "r-eval bm25, by text": own_search("text"), "bm25s": search_bm25s}
+ENGINES: dict[str, Callable[[int, str], Search]] = {
+    "r-eval bm25": functools.partial(search_ours, "words"),
+    "r-eval bm25, by text": functools.partial(search_ours, "text"),
+    "bm25s": search_bm25s,
+}
 
 
 def run(engine: str, size: int, folder: str, queries: list[dict[str, Any]], repeats: int) -> tuple[list[Any], float]:
     """The seconds of each query of each repeat, and peak MiB."""
     search = ENGINES[engine](size, folder)
+
+    def seconds_of(query: dict[str, Any]) -> float:
+        start = time.perf_counter()
+        if not search(query):
+            raise AssertionError(f"nothing was found for {query['text']}")
+        return time.perf_counter() - start
+
     for query in queries[:WARM_UP]:
         search(query)
-    seconds = []
-    for _ in range(repeats):
-        seconds.append([])
-        for query in queries:
-            start = time.perf_counter()
-            if not search(query):
-                raise AssertionError(f"nothing was found for {query['text']}")
-            seconds[-1].append(time.perf_counter() - start)
-    return seconds, peak()
+    return [[seconds_of(query) for query in queries] for _ in range(repeats)], peak()
 
 
 def main() -> None:
     chosen = options(__doc__, sizes="1710,63000,1000000", repeats=3, queries=300)
     print(f"{machine()}, bm25s {importlib.metadata.version('bm25s')}\n")
-    print(f"{'chunks':>9} {'engine':20} {'build s':>9} {'MiB':>7} {'search':>7} {'queries/s (range)':>28} ", end="")
-    print(f"{'p50 ms':>8} {'p99 ms':>8}")
+    print("   chunks engine                 build s     MiB  search           queries/s (range)   p50 ms   p99 ms")
     pool = sentences()
     queries = random.Random(1).choices(pool, k=chosen.queries)
     for size in map(int, chosen.sizes.split(",")):

@@ -58,7 +58,10 @@ SAME = 0.6
 SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 VERDICTS = {"all": 2, "some": 1, "none": 0, "全部": 2, "部分": 1, "没有": 0}
-YES = ("yes", "是")
+VERDICT = re.compile(r"\b(?:all|some|none)\b|全部|部分|没有")
+NEGATION = re.compile(r"\bnot\b|[不非未]")
+"""Such as in "not all", which is no clear verdict."""
+YES = re.compile(r"\W*(?:yes\b|是(?!否))")
 HEADS = {"en": "Report {}: {}", "zh": "报道{}：{}"}
 TASKS = {
     "continuing_writing": ("continuation", "beginning"),
@@ -124,16 +127,17 @@ async def build(
     """
     reports = [Report(one.id, one.title or Path(one.id).stem, one.text.strip()) for one in documents]
     chinese = sum(language_of(report.text) == "zh" for report in reports)
-    builder = _Builder(writer, similarity, language or ("zh" if 2 * chinese > len(reports) else "en"))
+    language = language or ("zh" if 2 * chinese > len(reports) else "en")
+    builder = _Builder(writer, similarity, count, seed, CrudSet(language))
     related = await builder.related(reports)
     continuations = [(report, *others) for report, others in related.items() if others]
     events = dict.fromkeys(_sorted(some[:MOST_REPORTS]) for some in continuations)
-    await builder.fill("continuing_writing", continuations, builder.continuation, count, seed)
-    await builder.fill("questanswer_1doc", _connected(related, 1), builder.question, count, seed)
-    await builder.fill("questanswer_2docs", _connected(related, 2), builder.question, count, seed)
-    await builder.fill("questanswer_3docs", _connected(related, 3), builder.question, count, seed)
-    await builder.fill("hallu_modified", _connected(related, 1), builder.hallucination, count, seed)
-    await builder.fill("event_summary", events, builder.summary, count, seed)
+    await builder.fill("continuing_writing", continuations, builder.continuation)
+    await builder.fill("questanswer_1doc", _connected(related, 1), builder.question)
+    await builder.fill("questanswer_2docs", _connected(related, 2), builder.question)
+    await builder.fill("questanswer_3docs", _connected(related, 3), builder.question)
+    await builder.fill("hallu_modified", _connected(related, 1), builder.hallucination)
+    await builder.fill("event_summary", events, builder.summary)
     return builder.result
 
 
@@ -147,26 +151,24 @@ def _connected(related: dict[Report, list[Report]], size: int) -> Iterable[tuple
     return dict.fromkeys(map(_sorted, groups))
 
 
+@dataclasses.dataclass
 class _Builder:
     """Builds records: the method of a task takes the reports of one record, and raises `_Dropped` if it fails."""
 
-    def __init__(self, writer: LLMClient, similarity: Similarity, language: Language) -> None:
-        self.writer, self.similarity, self.language = writer, similarity, language
-        self.result = CrudSet(language)
+    writer: LLMClient
+    similarity: Similarity
+    count: int
+    seed: int
+    result: CrudSet
 
     async def fill(
-        self,
-        key: str,
-        groups: Iterable[tuple[Report, ...]],
-        make: Callable[..., Awaitable[Record]],
-        count: int,
-        seed: int,
+        self, key: str, groups: Iterable[tuple[Report, ...]], make: Callable[..., Awaitable[Record]]
     ) -> None:
         """Make the records of a task from groups of reports in a seeded order, until there are enough."""
         records = self.result.records.setdefault(key, [])
         texts: set[str] = set()
-        rest = iter(sorted(groups, key=lambda some: place_in_order("\0".join(report.id for report in some), seed)))
-        while batch := list(itertools.islice(rest, count - len(records))):
+        rest = iter(sorted(groups, key=lambda some: place_in_order("\0".join(report.id for report in some), self.seed)))
+        while batch := list(itertools.islice(rest, self.count - len(records))):
             items = await asyncio.gather(*(make(*some) for some in batch), return_exceptions=True)
             for some, item in zip(batch, items, strict=True):
                 if isinstance(item, _Dropped):
@@ -193,7 +195,7 @@ class _Builder:
         pairs = list(_neighbours([report for report in usable if report.event]))
         same = await asyncio.gather(*(self._ask("related", reports=self._format_reports(pair)) for pair in pairs))
         for (one, other), reply in zip(pairs, same, strict=True):
-            if reply.strip().lower().startswith(YES):
+            if YES.match(reply.lower()):
                 related[one].append(other)
                 related[other].append(one)
         for report in [report for report, others in related.items() if not others]:
@@ -282,20 +284,21 @@ class _Builder:
     async def _support_grade(self, text: str, reports: Sequence[Report]) -> int | None:
         """How far reports support a text: 2 fully, 1 partly, 0 not at all; None without a verdict."""
         reply = (await self._ask("supported", text=text, reports=self._format_reports(reports))).lower()[:40]
-        return next((grade for word, grade in VERDICTS.items() if word in reply), None)
+        verdicts = set(VERDICT.findall(reply))
+        return VERDICTS[verdicts.pop()] if len(verdicts) == 1 and not NEGATION.search(reply) else None
 
     async def _object(self, name: str, **values: str) -> dict[str, Any]:
         return next(iter(objects_in(await self._ask(name, **values))), {})
 
     async def _ask(self, name: str, **values: str) -> str:
-        return await self.writer.complete(prompt(f"crud-{name}-{self.language}", **values))
+        return await self.writer.complete(prompt(f"crud-{name}-{self.result.language}", **values))
 
     def _format_reports(self, reports: Sequence[Report]) -> str:
-        heads = [HEADS[self.language].format(place, report.title) for place, report in enumerate(reports, 1)]
+        heads = [HEADS[self.result.language].format(place, report.title) for place, report in enumerate(reports, 1)]
         return "\n\n".join(f"{head}\n{report.text}" for head, report in zip(heads, reports, strict=True))
 
     def _unusable(self, report: Report) -> str:
-        if language_of(report.text) != self.language:
+        if language_of(report.text) != self.result.language:
             return "in another language"
         if len(SENTENCES.split(report.text)) < FEWEST_SENTENCES:
             return "too short to split"

@@ -55,7 +55,7 @@ def export(source: Path, out: Path, name: str, licence: str, demonstrations: Pat
     Raises:
         UserError: A file is not a question file, or `out` is not empty.
     """
-    if out.exists() and any(out.iterdir()):
+    if out.is_file() or (out.exists() and any(out.iterdir())):
         raise UserError(f"{out} holds something already; name a new folder, or empty it")
     splits = {"test": read_questions(source)}
     if demonstrations is not None:
@@ -75,26 +75,21 @@ def _line(question: Question) -> str:
 
 
 def _card(name: str, licence: str, splits: dict[str, list[Question]], season: Season | None) -> str:
+    files = [{"split": split, "path": f"data/{split}.jsonl"} for split in splits]
     header = {
         "pretty_name": name,
         "license": licence,
         "language": sorted({recognised(question.question) for question in splits["test"]}),
         "task_categories": ["question-answering"],
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [{"split": split, "path": f"data/{split}.jsonl"} for split in splits],
-            }
-        ],
+        "configs": [{"config_name": "default", "data_files": files}],
     }
+    rows = (f"| `{split}` | {len(questions)} | {_levels(questions)} |" for split, questions in splits.items())
     source = f"the environment `{season.environment or 'a file of triples'}`" if season else ""
     return CARD.format(
         header=yaml.safe_dump(header, sort_keys=False, allow_unicode=True).strip(),
         name=name,
         season=f"Version {season.version}, made over {source}.\n" if season else "",
-        rows="\n".join(
-            f"| `{split}` | {len(questions)} | {_levels(questions)} |" for split, questions in splits.items()
-        ),
+        rows="\n".join(rows),
     )
 
 

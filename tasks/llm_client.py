@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from string import Template
-from types import TracebackType
 from typing import Any, Self
 
 from r_eval.errors import UserError
@@ -21,6 +20,13 @@ from r_eval.llms.reply_store import ReplyStore
 
 SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 """Spaces other than line breaks."""
+LABEL = re.compile(
+    r"\A(?:(?:(?:here(?:'s| is)|the|a|my|new|reworded|rephrased|paraphrased) )*(?:question|paraphrase)"
+    r"|(?:новый |перефразированный )?вопрос|(?:新的?|改写后的)?问题) ?[:：] *",
+    re.IGNORECASE,
+)
+"""What models put before a question."""
+QUOTES = ('""', "''", "“”", "«»", "„“", "「」", "『』", "``", "**")
 
 
 class LLMClient:
@@ -47,13 +53,11 @@ class LLMClient:
             raise UserError(f"the LLM '{self.name}' cannot be used: {error}") from None
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self._llm.close()
 
     async def complete(self, prompt: str) -> str:
-        """The reply to a prompt without hidden reasoning; "" if the prompt exceeds the context length.
+        """The reply to a prompt without hidden reasoning; "" if it exceeds the context length or a filter blocks it.
 
         Raises:
             UserError: The LLM failed after all retries.
@@ -65,7 +69,7 @@ class LLMClient:
             try:
                 reply, _, _ = await replies.answer(request)
             except LLMError as error:
-                if error.cause == "context":
+                if LLMError.OUTCOMES[error.cause] != "llm_failure":
                     return ""
                 raise UserError(f"the LLM '{self.name}' failed: {error}") from None
         self._replies.forget(call, "")
@@ -94,10 +98,10 @@ def prompt_file(name: str) -> str:
 
 
 def objects_in(reply: str) -> list[dict[str, Any]]:
-    """The JSON objects in a reply, including those in lists."""
+    """The JSON objects in a reply, including those in lists, with their keys in lower case."""
     values = [match.value for match in json_values(reply)]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return [item for item in flat if isinstance(item, dict)]
+    return [{str(key).casefold(): part for key, part in item.items()} for item in flat if isinstance(item, dict)]
 
 
 def one_line(text: str, longest: int) -> str | None:
@@ -106,7 +110,7 @@ def one_line(text: str, longest: int) -> str | None:
     >>> one_line(' "Who?" ', 10), one_line("Who?\\nMe.", 10)
     ('Who?', None)
     """
-    text = SPACES.sub(" ", text.strip())
-    if len(text) > 1 and (text[0], text[-1]) in (('"', '"'), ("“", "”"), ("'", "'")):
+    text = LABEL.sub("", SPACES.sub(" ", text.strip()))
+    while len(text) > 1 and text[0] + text[-1] in QUOTES:
         text = text[1:-1].strip()
     return text if text and len(text) <= longest and text.isprintable() else None

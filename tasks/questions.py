@@ -88,7 +88,7 @@ def sample_id(question: Question) -> str:
 
 def place_in_order(id: str, seed: int) -> bytes:
     """Sort key of a question in the order of a seed; it depends on the id alone."""
-    return hashlib.blake2b(f"{seed}\0{id}".encode(), digest_size=8).digest()
+    return hashlib.blake2b(f"{seed}\0{id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def choose(

@@ -94,6 +94,8 @@ def drafts(reply: str) -> list[Any]:
             data = read_yaml(block)
         except (yaml.YAMLError, ValueError, RecursionError):
             data = objects_in(block)
+        if isinstance(data, dict) and isinstance(data.get("templates"), list):  # a whole file
+            data = data["templates"]
         result += data if isinstance(data, list) else objects_in(block) or [data]
     return result or [None]
 

@@ -202,7 +202,7 @@ def _remade_task(task: Task, settings: Mapping[str, Any]) -> Task:
     Raises:
         UserError: The task has no world, or a setting is wrong.
     """
-    from r_eval.tasks.placeholders.embedded import SUFFIX, world_data
+    from r_eval.tasks.placeholders.making import SUFFIX, world_data
 
     form = task.format if isinstance(task.format, Mapping) else {}
     world = task_files()[task.name].with_name(f"{form.get('language')}{SUFFIX}")

@@ -24,11 +24,12 @@ from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.pages import Article
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
-from r_eval.tasks.placeholders.embedded import SUFFIX as WORLD
-from r_eval.tasks.placeholders.embedded import world_data
+from r_eval.tasks.placeholders.making import SUFFIX as WORLD
+from r_eval.tasks.placeholders.making import world_data
 from r_eval.tasks.placeholders.record import Kind
 from r_eval.tasks.questions import write_questions
 from r_eval.tasks.templates import TemplateFile, generate, read_templates
+from scripts.data.wiki.world import PERSONS
 
 QUESTIONS = 100
 DEMONSTRATIONS = 100
@@ -46,7 +47,6 @@ ACCENTED = {
     "Yaounde": "Yaoundé",
 }
 """Capitals whose title has no accents."""
-PERSONS = ("scientist", "writer", "director")
 SUFFIX = re.compile(r" \([^()]+\)$")
 LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae"})
 

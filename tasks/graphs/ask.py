@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Mapping
 
 from r_eval.tasks.graphs.graph import Graph, Subgraph, number
-from r_eval.tasks.graphs.graph_file import RelationWords
+from r_eval.tasks.graphs.graph_file import Phrases, RelationWords
 
 MOST_ANSWERS = 50
 """Maximum number of answers of a question, which excludes hubs."""
@@ -143,14 +143,8 @@ def _path_code(path: Path, program: str, words: Mapping[str, RelationWords]) -> 
     """Code that assigns the ends of a path to `answer`."""
     code, entity = "", repr(path.start)
     for hop in path.hops:
-        words_of_hop = words.get(hop.relation)
-        phrase = (
-            None
-            if words_of_hop is None
-            else words_of_hop.program.forward
-            if hop.forward
-            else words_of_hop.program.backward
-        )
+        phrases = words[hop.relation].program if hop.relation in words else Phrases()
+        phrase = phrases.forward if hop.forward else phrases.backward
         if phrase is None:
             return None
         # the entity last, so that "{phrase}" in a name stays as it is

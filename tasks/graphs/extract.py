@@ -122,13 +122,18 @@ def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
 
 
 def _items(value: Any) -> Iterator[Any]:
-    """The innermost objects and lists of a reply."""
-    if isinstance(value, dict) and value.keys().isdisjoint(KEYS):
-        value = list(value.values())
-    if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
-        for item in value:
-            yield from _items(item)
-    elif value != []:
+    """The innermost objects and lists of a reply; an object whose "object" is a list counts as several."""
+    if isinstance(value, dict):
+        named = {str(key).casefold(): part for key, part in value.items()}
+        if not named.keys().isdisjoint(KEYS):
+            ends = named.get("object")
+            yield from ({**named, "object": end} for end in (ends if isinstance(ends, list) else [ends]))
+            return
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(parts, list) and any(isinstance(part, list | dict) for part in parts):
+        for part in parts:
+            yield from _items(part)
+    elif parts != []:
         yield value
 
 

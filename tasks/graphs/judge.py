@@ -7,7 +7,7 @@ import functools
 import re
 import statistics
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from string import Template
 from typing import Any
 
@@ -29,7 +29,7 @@ LONGEST_CONTEXT = 12_000
 ANSWERED = 0.8
 """Similarity to the gold at which an answer without context counts as right."""
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
-GRADE = re.compile(r"(?<![\w.,/-])([012])(?:/2)?(?![\w/]|[.,]\d)")
+GRADE = re.compile(r"(?<![\w.,/-])([012])(?:\.0)?(?:\s?(?:/|out of|of)\s?2)?(?![\w/]|[.,]\d)", re.ASCII)
 
 
 def rule_violation(plan: QuestionPlan, text: str, invents: bool) -> str | None:
@@ -84,8 +84,16 @@ async def named_entities(text: str, client: LLMClient) -> list[str]:
     if language == "ru" and (tag := _natasha()) is not None:
         return await asyncio.to_thread(tag, text)
     reply = await client.complete(prompt(f"entities.{language}", text=text[:LONGEST_CONTEXT]))
-    lists = [match.value for match in json_values(reply) if isinstance(match.value, list)]
-    return [name for values in lists for name in values if isinstance(name, str)]
+    return list(_texts([match.value for match in json_values(reply)]))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in JSON at any depth, such as in `{"entities": [{"name": "Oslo"}]}`."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 @functools.cache

@@ -109,6 +109,8 @@ async def match(raw_names: Iterable[str], name_list: NameList | None, text: str,
         candidates = dict(zip(rest, await asyncio.to_thread(name_list.candidates, rest), strict=True))
         lines = "\n".join(f"- {json.dumps({raw: names}, ensure_ascii=False)}" for raw, names in candidates.items())
         reply = await client.complete(prompt(f"match.{recognised(text)}", names=lines, text=text))
-        for reply_mapping in objects_in(reply):  # other names than candidates are ignored
-            choices |= {raw: name for raw, name in reply_mapping.items() if name in candidates.get(raw, ())}
+        items = (item for mapping in objects_in(reply) for item in mapping.items())
+        chosen = {folded(raw): folded(name) for raw, name in items if isinstance(name, str)}
+        for raw, names in candidates.items():  # other names than candidates are ignored
+            choices.update((raw, name) for name in names if folded(name) == chosen.get(folded(raw)))
     return mapping | exact | choices

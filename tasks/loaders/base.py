@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from r_eval.errors import UserError
 from r_eval.records import Level, Question
 from r_eval.tasks.files import validation_message
 from r_eval.tasks.loaders.reading import InvalidRecord, records
@@ -121,6 +122,17 @@ class Format:
     settings: type[Settings] = Settings
     is_like: Callable[[Path, Sequence[Any]], bool] | None = None
     general: bool = False
+
+    def read_settings(self, settings: Mapping[str, Any]) -> Any:
+        """The validated settings.
+
+        Raises:
+            UserError: A setting is unknown or wrong.
+        """
+        try:
+            return self.settings.model_validate(settings)
+        except ValidationError as error:
+            raise UserError(f"format '{self.name}': {validation_message(error, self.settings)}") from None
 
     def fits(self, path: Path, sample: Sequence[Any]) -> int:
         """How well a file with these first records matches the format, 0 for not at all; some may be invalid."""

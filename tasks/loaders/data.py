@@ -10,12 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from r_eval.errors import UserError
 from r_eval.plugins import unknown
 from r_eval.records import Level, Question
-from r_eval.tasks.files import validation_message
 from r_eval.tasks.loaders.base import Data, Format, formats
 from r_eval.tasks.loaders.reading import HUB, TABLES, InvalidRecord, NotThisForm, first_character, json_members, records
 from r_eval.tasks.questions import place_in_order, sample_id
@@ -54,11 +51,8 @@ def load(
     """
     source = str(source)
     form = format_by_name(format or _detect_format(source, settings or {}))
-    try:
-        form_settings = form.settings.model_validate(settings or {})
-    except ValidationError as error:
-        raise UserError(f"format '{form.name}': {validation_message(error, form.settings)}") from None
     data = Data(form.name, samples=samples, seed=seed)
+    form_settings = form.read_settings(settings or {})
     try:
         items = form.read(source, form_settings, data)
         questions = (q for q in _count_questions(items, data, source, level) if not (skip and skip(q)))
@@ -157,6 +151,8 @@ def _detect_format(source: str, settings: Mapping[str, Any]) -> str:
     if settings.get("columns"):
         return "csv" if path.suffix.lower() in TABLES else "jsonl"
     name = format_of(path)
+    if name is None and path.suffix.lower() in TABLES and not _sample_records(path):
+        return "csv"  # whose reader says what is wrong
     if name is None:
         raise UserError(f"{path}: unknown format{_description(source)}; name one with format:")
     return name

@@ -166,14 +166,19 @@ def _of_table(path: Path) -> Records:
         with path.open(encoding="utf-8-sig", newline="") as file:
             heading = file.readline()
             file.seek(0)
-            rows = csv.DictReader(file, delimiter=max(",\t;", key=heading.count), strict=True)
+            csv.field_size_limit(WHOLE)  # a document may be longer than the library's limit
+            delimiter = max(",\t;", key=heading.count)
+            rows = csv.DictReader(file, delimiter=delimiter, strict=True, skipinitialspace=True)
+            rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
             for row in rows:
                 whole = None not in row and None not in row.values()
-                yield f"{path}:{rows.line_num}", row if whole else InvalidRecord("not as many fields as the heading")
+                if not whole or any(row.values()):  # spreadsheets leave empty rows
+                    place = f"{path}:{rows.line_num}"
+                    yield place, row if whole else InvalidRecord("not as many fields as the heading")
     except UnicodeDecodeError:
         raise UserError(NOT_UTF8.format(path)) from None
     except csv.Error as error:
-        raise NotThisForm(path, "CSV", error) from None
+        raise NotThisForm(f"{path}:{rows.line_num + 1}", "CSV", error) from None
 
 
 def open_data(path: Path) -> IO[bytes]:
@@ -191,7 +196,8 @@ def open_data(path: Path) -> IO[bytes]:
     magic = file.read(8)
     if kind := next((kind for start, kind in COMPRESSED.items() if magic.startswith(start)), None):
         file.close()
-        raise UserError(f"{path}: is packed ({kind}); unpack it first")
+        advice = "is a workbook; save it as CSV" if path.suffix == ".xlsx" else f"is packed ({kind}); unpack it first"
+        raise UserError(f"{path}: {advice}")
     file.seek(len(BOM) if magic.startswith(BOM) else 0)
     return file
 

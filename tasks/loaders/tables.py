@@ -64,6 +64,10 @@ def _question(row: dict[str, Any], columns: Mapping[str, str]) -> Question:
         return record
     fields = {field: _cell(row, field, columns) for field in COLUMNS}
     question, answers, level = _text(fields["question"]), _texts(fields["answers"]), fields["level"]
+    if isinstance(fields["answers"], Mapping):
+        name = next(name for name in (columns.get("answers"), *COLUMNS["answers"]) if name in row)
+        inside = ", ".join(f"{name}.{key}" for key in fields["answers"])
+        raise InvalidRecord(f"answers: is a mapping; name one of its columns with columns: ({inside})")
     if not question or not answers:
         raise InvalidRecord(f"{'question' if not question else 'answers'}: is empty")
     if "level" in columns and level not in LEVELS:
@@ -101,8 +105,10 @@ def _cell(row: Mapping[str, Any], field: str, columns: Mapping[str, str]) -> Any
 
 
 def _text(value: Any) -> str:
-    if value is None or isinstance(value, list | dict):
+    if value is None or value != value or isinstance(value, list | dict):  # a missing value of pandas is NaN
         return ""
+    if isinstance(value, float) and value.is_integer():  # so is a year where another one is missing
+        return str(int(value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value).strip()

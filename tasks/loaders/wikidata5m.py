@@ -11,6 +11,7 @@ import collections
 import functools
 import hashlib
 import heapq
+import re
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -28,6 +29,8 @@ SPARE = 200
 MANY = 20
 """Maximum objects of a pair; more could not be answered in full."""
 EXPECTS = "Wikidata5M: lines of subject, relation and object (Q.., P.., Q..) with tabs between"
+TRIPLE = re.compile(r"\s*Q(\d{1,10})\s*\t\s*P(\d{1,10})\s*\t\s*Q(\d{1,10})\s*", re.ASCII)
+NAMED = re.compile(r"\s*Q([0-9]{1,10})\s*\t\s*(\S.*)", re.DOTALL)
 
 Pair = tuple[int, str]
 
@@ -42,8 +45,7 @@ class WikidataSettings(Settings):
 def _is_triples(path: Path, sample: Sequence[Any]) -> bool:
     if sample or not path.is_file():
         return False
-    text = next((text for _, text in lines(path)), "")
-    return _triple(text.split("\t")) is not None
+    return _triple(next((text for _, text in lines(path)), "")) is not None
 
 
 @form("wikidata5m", EXPECTS, settings=WikidataSettings, is_like=_is_triples)
@@ -51,12 +53,12 @@ def wikidata5m(source: str, settings: WikidataSettings, data: Data) -> Iterator[
     """The questions of the first pairs in a seeded order, or of all pairs without a sample size."""
     path, names = Path(source), Path(settings.aliases)
     digest = hashlib.blake2b(str(settings).encode(), digest_size=8)
-    named_ids = {_number(fields[0], "Q") for _, fields in _rows(names, digest) if len(fields) > 1}
+    named_ids = {entity[0] for _, text in _hashed(names, digest) if (entity := _named(text)) is not None}
     counts = collections.Counter[int]()
     subjects: set[int] = set()
-    for place, fields in _rows(path, digest):
+    for place, text in _hashed(path, digest):
         data.records += 1
-        if (triple := _triple(fields)) is None:
+        if (triple := _triple(text)) is None:
             data.add_fault(place, EXPECTS)
         else:
             counts.update((triple[0], triple[2]))
@@ -79,7 +81,7 @@ def wikidata5m(source: str, settings: WikidataSettings, data: Data) -> Iterator[
     yield from _questions(path, names, pairs, named_ids, data)
 
 
-def _questions(path: Path, names: Path, pairs: set[Pair], named_ids: set[int | None], data: Data) -> Iterator[Question]:
+def _questions(path: Path, names: Path, pairs: set[Pair], named_ids: set[int], data: Data) -> Iterator[Question]:
     objects: dict[Pair, dict[int, None]] = {pair: {} for pair in pairs}
     for s, p, o in _triples(path):
         if (s, p) in objects and o in named_ids and len(objects[s, p]) <= MANY:
@@ -88,10 +90,10 @@ def _questions(path: Path, names: Path, pairs: set[Pair], named_ids: set[int | N
     if len(few) < len(objects):
         data.skipped[f"more than {MANY} answers"] += len(objects) - len(few)
     wanted_ids = {s for s, _ in pairs} | {o for members in few.values() for o in members}
-    name_of: dict[int | None, list[str]] = {}
-    for _, fields in _rows(names):
-        if (number := _number(fields[0], "Q")) in wanted_ids and len(fields) > 1:
-            name_of.setdefault(number, list(dict.fromkeys(fields[1:])))
+    name_of: dict[int, list[str]] = {}
+    for _, text in lines(names):
+        if (entity := _named(text)) is not None and entity[0] in wanted_ids:
+            name_of.setdefault(entity[0], list(dict.fromkeys(entity[1])))
     for (s, p), members in sorted(few.items()):
         values = list(dict.fromkeys(name_of[o][0] for o in members))
         yield Question(
@@ -116,29 +118,25 @@ def _bounds(counts: Sequence[int], frequency: str | None) -> tuple[float, float]
     return (bound, float("inf")) if frequency == "high" else (0, bound)
 
 
-def _rows(path: Path, digest: hashlib.blake2b | None = None) -> Iterator[tuple[str, list[str]]]:
-    """The fields of each line of a file."""
+def _hashed(path: Path, digest: hashlib.blake2b) -> Iterator[tuple[str, str]]:
     for place, text in lines(path):
-        if digest is not None:
-            digest.update(text.encode(errors="surrogateescape"))
-        yield place, [part for field in text.split("\t") if (part := field.strip())]
+        digest.update(text.encode(errors="surrogateescape"))
+        yield place, text
 
 
 def _triples(path: Path) -> Iterator[tuple[int, str, int]]:
-    return (triple for _, fields in _rows(path) if (triple := _triple(fields)) is not None)
+    return (triple for _, text in lines(path) if (triple := _triple(text)) is not None)
 
 
-def _triple(fields: Sequence[str]) -> tuple[int, str, int] | None:
-    if len(fields) != 3:
-        return None
-    s, p, o = _number(fields[0], "Q"), _number(fields[1], "P"), _number(fields[2], "Q")
-    return None if s is None or p is None or o is None else (s, f"P{p}", o)
+def _triple(text: str) -> tuple[int, str, int] | None:
+    match = TRIPLE.fullmatch(text)
+    return (int(match[1]), f"P{int(match[2])}", int(match[3])) if match else None
 
 
-def _number(id: str, kind: str) -> int | None:
-    digits = id.strip()[1:]
-    valid = id.strip()[:1] == kind and digits.isascii() and digits.isdigit() and len(digits) <= 10
-    return int(digits) if valid else None
+def _named(text: str) -> tuple[int, list[str]] | None:
+    """The number and the names of an entity; None for a line that has none."""
+    match = NAMED.fullmatch(text)
+    return (int(match[1]), [name for part in match[2].split("\t") if (name := part.strip())]) if match else None
 
 
 @functools.cache

@@ -19,6 +19,7 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from r_eval.environments.documents import MOST_PASSAGES
@@ -27,11 +28,15 @@ from r_eval.languages import language_of
 from r_eval.llms.replay import ReplyStores
 from r_eval.seeds import Seeds
 from r_eval.tasks.llm_client import LLMClient, prompt
+from r_eval.tasks.loaders.base import Data, formats
+from r_eval.tasks.loaders.prgb import questions
 from r_eval.tasks.placeholders.drafts import COMPARED, Draft, Fact, KindFacts, drafts, spread
-from r_eval.tasks.placeholders.record import placeholders_in
+from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord, placeholders_in
 from r_eval.tasks.placeholders.variants import LEVELS, shuffled
-from r_eval.tasks.placeholders.world import Values, World
+from r_eval.tasks.placeholders.world import Values, World, read_world
 
+SUFFIX = ".placeholders.yaml"
+"""The end of the name of an embedded world."""
 WEAK, OTHERS = 8, 2
 """Maximum facts of other kinds in a record, and of other dimensions of the kind."""
 TRIES = 1000
@@ -102,6 +107,26 @@ def _unusable(text: str, fact: Fact) -> str:
 def lines(records: Iterable[Mapping[str, Any]]) -> str:
     """Records as JSON Lines."""
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def world_data(world: Path, kind: Kind, settings: Mapping[str, Any]) -> Data:
+    """The questions of one kind from a world; without settings, those of the embedded file.
+
+    Args:
+        settings: `noise`, `variants` and `resample`, as in `data:` with this format.
+
+    Raises:
+        UserError: The world or a setting is wrong.
+    """
+    data = Data("prgb")
+    records = (record for record in _valid_records(world) if record.kind == kind)
+    data.questions = tuple(questions(records, formats()["prgb"].read_settings(settings), data))
+    return data
+
+
+@functools.cache
+def _valid_records(world: Path) -> list[PlaceholderRecord]:
+    return [PlaceholderRecord.model_validate(record) for record in make_records(read_world(world))]
 
 
 def frame_fact(world: World, fact: Fact) -> str:

@@ -61,8 +61,8 @@ def _bordered(token: str) -> str:
     return f"{before}{re.escape(token)}{after}"
 
 
-def _text(value: object) -> object:
-    """Convert a number to text."""
+def number_as_text(value: object) -> object:
+    """Convert a number to text; nothing else, such as `no` in YAML, is a text by chance."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
@@ -76,7 +76,7 @@ def _filled(text: str) -> str:
     return text.strip()
 
 
-Filled = Annotated[str, BeforeValidator(_text), AfterValidator(_filled)]
+Filled = Annotated[str, BeforeValidator(number_as_text), AfterValidator(_filled)]
 
 
 class Placeholders(BaseModel):

@@ -6,7 +6,6 @@ More noise of a level only adds documents, levels are independent, and documents
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -16,6 +15,7 @@ from r_eval.records import Document, Level, Question
 from r_eval.seeds import Seeds
 from r_eval.tasks.placeholders.expressions import escaped
 from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord, placeholders_in, substitute
+from r_eval.tasks.questions import place_in_order
 
 Noise = Literal["weak", "moderate", "hard"]
 
@@ -91,8 +91,4 @@ def _question(
 
 def shuffled(texts: Sequence[str], seed: int) -> list[str]:
     """The texts in the order of their seeded hashes; adding or removing a text keeps the order of the rest."""
-
-    def place(text: str) -> bytes:
-        return hashlib.blake2b(f"{seed}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-    return sorted(texts, key=place)
+    return sorted(texts, key=lambda text: place_in_order(text, seed))

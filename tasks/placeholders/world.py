@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from r_eval.files import yaml_keys
 from r_eval.tasks.files import Part, read_file, slots
 from r_eval.tasks.graphs.source import read_triples
+from r_eval.tasks.placeholders.record import number_as_text
 
 Subtask = Literal[
     "filter", "combination_v1", "combination_v2", "combination_v3", "comp", "compare_ad", "deductive_v1", "deductive_v2"
@@ -122,7 +123,7 @@ class World(Part):
     values: dict[str, Values]
     dimensions: dict[str, Dimension]
     kinds: dict[str, Kind]
-    facts: dict[str, dict[str, Annotated[str, BeforeValidator(str)]]] = {}
+    facts: dict[str, dict[str, Annotated[str, BeforeValidator(number_as_text)]]] = {}
     triples: Path | None = None
 
     @property

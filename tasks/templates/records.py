@@ -6,11 +6,13 @@ import collections
 import itertools
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import RootModel
+from pydantic_core import to_jsonable_python
 
 from r_eval.environments.base import Environment
 from r_eval.environments.json_lines import read_records
@@ -55,12 +57,32 @@ class KnownRecords:
             KeyError: The kind is unknown.
             UserError: A line of its file is no JSON object; names the line.
         """
-        if kind in self._files and kind not in self._kinds:
-            raw_records = read_records(self._files[kind], lambda _: RootModel[Record])
-            self._kinds[kind] = [record.root for _, record in raw_records]
         if kind not in self._kinds:
-            self._kinds[kind] = self._environment.records(kind)
+            if kind in self._files:
+                records = [record.root for _, record in read_records(self._files[kind], lambda _: RootModel[Record])]
+            else:
+                records = [_plain(record) for record in self._environment.records(kind)]
+            if wrong := next((record for record in records if not isinstance(record, dict)), None):
+                raise UserError(f"a record of kind '{kind}' must be a mapping of fields to values, not {wrong!r:.80}")
+            fields = dict.fromkeys(field for record in records for field in record)
+            self._kinds[kind] = [{**fields, **record} for record in records]  # one may lack what others have
         return self._kinds[kind]
+
+
+def _plain(value: Any) -> Any:
+    """A value as programs can write it: dates as texts, numbers of numpy as numbers, NaN as None, sets sorted."""
+    if value is None or type(value) in (str, int, bool):
+        return value
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(_plain, value), key=str)
+    if isinstance(value, float | date) and value != value:  # NaN, and the date that pandas has for none
+        return None
+    plain = to_jsonable_python(value, fallback=lambda other: getattr(other, "tolist", other.__repr__)())
+    return None if plain != plain else plain
 
 
 class Expressions:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +15,6 @@ from r_eval.files import YamlFile
 from r_eval.records import Level
 from r_eval.tasks.files import Part, read_file
 from r_eval.tasks.templates.render import OPTIONS
-
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Join(Part):
@@ -63,7 +60,7 @@ class Template(Part):
     @model_validator(mode="after")
     def _names(self) -> Template:
         for name in (self.source, *self.let):
-            if not NAME.fullmatch(name):
+            if not name.isidentifier():
                 raise ValueError(f"'{name}' cannot name a record in a program; take letters, digits and _")
             if name == OPTIONS:
                 raise ValueError(f"'{name}' is the name of the choices; call the record something else")

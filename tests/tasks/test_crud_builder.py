@@ -11,6 +11,7 @@ import pytest
 from r_eval.environments.corpus.sources import read_documents
 from r_eval.tasks.loaders import load
 from tests.commands import typed_here
+from tests.tasks.conftest import write_llm
 
 BRIDGE, KITE, ALONE = ("009", "030", "046"), ("018", "004", "057"), ("010",)
 SCRIPT = """
@@ -47,7 +48,7 @@ def write(request):
         return json.dumps({"event": subject(text), "keywords": [subject(text)]})
     if step == "related":
         one, other = found.values()
-        return "yes" if subject(one) == subject(other) else "no"
+        return "**Yes**" if subject(one) == subject(other) else "No."
     if step in ("question", "questions"):
         asked = " ".join(f"<{title}>" for title in found)
         answer = ", ".join(map(figure, found.values()))
@@ -100,40 +101,35 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
     assert run.returncode == 0, run.stderr
 
 
+def asked(question: str, answer: str) -> str:
+    return json.dumps({"question": question, "answer": answer})
+
+
+def corrected(*errors: dict[str, str]) -> str:
+    return json.dumps({"errors": errors, "corrected": "It cost 1."})
+
+
+ANN = asked("Who?", "Ann")
+
+
 @pytest.mark.parametrize(
     ("instead", "reason"),
     [
         ({"question": "Hm."}, "7 questanswer_1doc: no question in the reply"),
-        (
-            {"question": '{"question": "Is it 12?", "answer": "12"}'},
-            "7 questanswer_1doc: the question contains its answer",
-        ),
-        (
-            {"question": '{"question": "How many?", "answer": "77777"}'},
-            "7 questanswer_1doc: a figure that the reports do not have",
-        ),
+        ({"question": asked("Is it 12?", "12")}, "7 questanswer_1doc: the question contains its answer"),
+        ({"question": asked("How many?", "77777")}, "7 questanswer_1doc: a figure that the reports do not have"),
         ({"answer": "unanswerable"}, "7 questanswer_1doc: its reports do not answer it"),
-        (
-            {"question": '{"question": "Who?", "answer": "Ann"}', "answer": "Ann", "closed": "Ann"},
-            "7 questanswer_1doc: answered without a report",
-        ),
-        (
-            {"questions": '{"question": "Who?", "answer": "Ann"}', "answer": "Ann"},
-            "2 questanswer_3docs: not all of its reports are needed",
-        ),
-        (
-            {"question": '{"question": "Who?", "answer": "Ann"}', "answer": "Ann"},
-            "6 questanswer_1doc: the same as an earlier one",
-        ),
+        ({"question": ANN, "answer": "Ann", "closed": "Ann"}, "7 questanswer_1doc: answered without a report"),
+        ({"questions": ANN, "answer": "Ann"}, "2 questanswer_3docs: not all of its reports are needed"),
+        ({"question": ANN, "answer": "Ann"}, "6 questanswer_1doc: the same as an earlier one"),
+        ({"supported": "Not all of it."}, "7 hallu_modified: the correction is not fully supported"),
+        ({"supported": "partially"}, "2 event_summary: not fully supported"),
         ({"supported": "none"}, "6 continuing_writing: the other reports do not cover the rest"),
         ({"supported": "some"}, "7 hallu_modified: the correction is not fully supported"),
         ({"continue": '{"error": {"message": "quota"}}'}, "7 hallu_modified: no text in the reply"),
         ({"correct": "Fine."}, "7 hallu_modified: no correction in the reply"),
-        ({"correct": '{"errors": [], "corrected": "It cost 1."}'}, "7 hallu_modified: no error found"),
-        (
-            {"correct": '{"errors": [{"wrong": "x y", "right": "z"}], "corrected": "It cost 1."}'},
-            "7 hallu_modified: an error that is not in the continuation",
-        ),
+        ({"correct": corrected()}, "7 hallu_modified: no error found"),
+        ({"correct": corrected({"wrong": "x y"})}, "7 hallu_modified: an error that is not in the continuation"),
         ({"summary": "Long. " * 4000}, "2 event_summary: longer than half of its reports"),
         ({"supported": "some"}, "2 event_summary: not fully supported"),
     ],
@@ -148,8 +144,7 @@ def test_reports_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     rows = ["Short.", "一。二。三。四。", "A b. C d. E f. " * 900, "One. Two. Three.", "One. Two. Three."]
     lines = (json.dumps({"id": str(n), "text": text}) for n, text in enumerate(rows))
     (tmp_path / "more.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    (tmp_path / "writer.py").write_text("def write(request):\n    return '?'\n", encoding="utf-8")
-    done = typed_here(("data", "crud", "more.jsonl", "--llm", "scripted/writer.py:write"), tmp_path)
+    done = typed_here(("data", "crud", "more.jsonl", "--llm", write_llm(tmp_path, "'?'")), tmp_path)
     assert done.returncode == 2
     assert sorted(line for line in done.stdout.splitlines() if re.match("dropped: . reports: ", line)) == [
         "dropped: 1 reports: in another language",

@@ -11,8 +11,9 @@ from r_eval.analysis.response_types import Observed
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
-from r_eval.records import Question, Step
-from r_eval.tasks.base import Task, installed, open_environment
+from r_eval.records import Step
+from r_eval.tasks.base import installed, open_environment
+from tests.paper import everything
 
 KINDS = ("continuation", "qa-1doc", "qa-2doc", "qa-3doc", "hallucination", "summarization")
 LEVELS = {"qa-1doc": "KS", "qa-2doc": "KU", "qa-3doc": "KU"}
@@ -31,21 +32,13 @@ def texts(documents: str) -> dict[str, str]:
     return {record["id"]: record["text"] for record in corpus(documents).records("document")}
 
 
-def documents_of(task: Task) -> dict[str, str]:
-    return texts(task.settings["documents"])
-
-
-def everything(name: str) -> list[Question]:
-    return [*installed(name).questions, *installed(name).demonstrations]
-
-
 def kind(name: str) -> str:
     return name.removeprefix("crud/").removesuffix("-en")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_question_names_the_documents_that_answer_it(name: str) -> None:
-    task, known = installed(name), documents_of(installed(name))
+    task, known = installed(name), texts(installed(name).settings["documents"])
     assert len(task.questions) == 12
     assert {q.level for q in everything(name)} == {LEVELS.get(kind(name), "KA")}
     for question in everything(name):

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 from pathlib import Path
 
 import pytest
 
-from r_eval import Grid, Run, arun
+from r_eval import Grid, run
 from r_eval.analysis import metrics
 from r_eval.analysis.response_types import classify
 from r_eval.environments.sandbox import Sandbox
-from r_eval.records import Question
 from r_eval.runner.demonstrations import work_out
-from r_eval.tasks.base import Task, installed, open_environment, task_files
-from r_eval.tasks.templates import TemplateFile, read_templates
+from r_eval.tasks.base import installed, open_environment, task_files
+from r_eval.tasks.templates import read_templates
 from scripts.data.tasks import DEMONSTRATIONS, make
-from tests.paper import paper_tasks
+from tests.paper import everything, paper_tasks
 
 pytestmark = pytest.mark.parametrize("name", paper_tasks())
-
-
-def everything(task: Task) -> list[Question]:
-    return [*task.questions, *task.demonstrations]
-
-
-def templates(name: str) -> TemplateFile:
-    path = task_files()[name]
-    return read_templates(path.with_name(f"{path.stem}.templates.yaml"))
 
 
 def test_it_has_a_hundred_questions_and_as_many_demonstrations_and_none_twice(name: str) -> None:
     task = installed(name)
     assert len(task.questions) == len(task.demonstrations) == 100
-    for texts in ([q.id for q in everything(task)], [q.question.casefold() for q in everything(task)]):
-        assert [text for text, count in collections.Counter(texts).items() if count > 1] == []
+    assert len({q.id for q in everything(name)}) == len({q.question.casefold() for q in everything(name)}) == 200
 
 
 def test_demonstrations_show_calls_that_end_in_their_answer(name: str) -> None:
@@ -51,19 +39,17 @@ def test_demonstrations_show_calls_that_end_in_their_answer(name: str) -> None:
 
 
 def test_its_files_are_what_its_templates_make(name: str, sandbox: Sandbox) -> None:
-    made, _ = asyncio.run(make(templates(name), sandbox))
-    task = installed(name)
-    assert made[:DEMONSTRATIONS] == list(task.demonstrations)
-    assert made[DEMONSTRATIONS:] == list(task.questions)
+    path = task_files()[name]
+    made, _ = asyncio.run(make(read_templates(path.with_name(f"{path.stem}.templates.yaml")), sandbox))
+    assert (made[:DEMONSTRATIONS], made[DEMONSTRATIONS:]) == (
+        list(installed(name).demonstrations),
+        list(installed(name).questions),
+    )
 
 
 def test_the_oracle_scores_100_with_evidence_for_every_answer(name: str, tmp_path: Path) -> None:
     grid = Grid(workflows=["oracle"], llms=["openai/unused"], tasks=[name], shots=0)
-
-    async def replay() -> Run:
-        return await arun(grid, tmp_path / "run")
-
-    result = asyncio.run(replay())
+    result = run(grid, tmp_path / "run")
     task, episodes = installed(name), list(result.episodes())
     assert (result.state, len(episodes)) == ("complete", len(task.questions))
     score = metrics.get(task.metric)

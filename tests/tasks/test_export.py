@@ -25,24 +25,12 @@ def written(tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
-@pytest.fixture
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is kept outside the test's folder."""
-    pytest.importorskip("datasets", reason="the library datasets is not installed")
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-
-
-@pytest.mark.usefixtures("own_home")
-def test_the_questions_come_back_as_they_were(written: Path) -> None:
-    data = load(f"hf:{written}#/test", "jsonl")
-    assert list(data.questions) == list(installed(TASK).questions)
-
-
-@pytest.mark.usefixtures("own_home")
-def test_the_library_of_the_hub_finds_the_splits_by_the_card(written: Path) -> None:
+@pytest.mark.usefixtures("hub_home")
+def test_the_hubs_library_finds_the_splits_by_the_card_and_the_questions_are_as_they_were(written: Path) -> None:
     import datasets
 
     assert datasets.get_dataset_split_names(str(written)) == ["test", "demonstrations"]
+    assert load(f"hf:{written}#/test", "jsonl").questions == installed(TASK).questions
 
 
 def test_the_card_has_the_header_of_the_hub(written: Path) -> None:
@@ -52,6 +40,7 @@ def test_the_card_has_the_header_of_the_hub(written: Path) -> None:
     assert (header["license"], header["language"]) == ("cc0-1.0", ["en"])
 
 
-def test_a_folder_that_holds_something_is_left_alone(written: Path) -> None:
+@pytest.mark.parametrize("name", [".", "README.md"])
+def test_a_folder_that_holds_something_and_a_file_are_left_alone(written: Path, name: str) -> None:
     with pytest.raises(UserError, match="holds something already"):
-        export(file("questions"), written, "Scholars", "other")
+        export(file("questions"), written / name, "Scholars", "other")

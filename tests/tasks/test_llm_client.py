@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from pathlib import Path
+
 import pytest
 
-from r_eval.tasks.llm_client import one_line, prompt
+from r_eval.errors import UserError
+from r_eval.tasks.llm_client import LLMClient, one_line, prompt
 
 
 @pytest.mark.parametrize(
@@ -12,6 +17,13 @@ from r_eval.tasks.llm_client import one_line, prompt
     [
         (" Who? ", "Who?"),
         ("“Who?”", "Who?"),
+        ("**«Кто?»**", "Кто?"),
+        ("「谁？」", "谁？"),
+        ("`Who?`", "Who?"),
+        ("Question: Who?", "Who?"),
+        ("Here is the reworded question: Who?", "Who?"),
+        ("改写后的问题：谁？", "谁？"),
+        ("Who: he?", "Who: he?"),
         ("Qui\u00a0?", "Qui ?"),
         ("Who?\nMe.", None),
         ("Who\x1b[31m?", None),
@@ -22,6 +34,21 @@ from r_eval.tasks.llm_client import one_line, prompt
 )
 def test_a_line_is_short_and_clean(text: str, line: str | None) -> None:
     assert one_line(text, 12) == line
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [("context", ""), ("content_filter", ""), ("key", None)],
+    ids=["too long", "blocked", "no key"],
+)
+def test_a_prompt_that_gets_no_reply_stops_the_work_only_if_the_llm_is_down(
+    cause: str, expected: str | None, tmp_path: Path
+) -> None:
+    code = f"from r_eval.llms.base import LLMError\n\ndef write(request):\n    raise LLMError('{cause}', 'no')\n"
+    (tmp_path / "writer.py").write_text(code, encoding="utf-8")
+    llm = f"scripted/{tmp_path}/writer.py:write"
+    with pytest.raises(UserError, match="failed: no") if expected is None else contextlib.nullcontext():
+        assert asyncio.run(LLMClient(llm).complete("Who?")) == expected
 
 
 def test_what_is_filled_into_a_prompt_is_not_read_for_names_again() -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import collections
 import re
 
+import pytest
+
 from r_eval.environments.wiki import Wiki
-from r_eval.records import Question
 from r_eval.tasks.base import installed
-from tests.paper import paper_tasks
+from tests.paper import everything, paper_tasks
 
+LABELS = (
+    "Professor, Associate Professor, Assistant Professor, Lecturer, Researcher, Associate Researcher, "
+    "Assistant Researcher, Senior Engineer, Engineer, PhD Student or Other"
+)
 IDS = ["1-1", "1-2", "1-3", "2-1", "2-2", "2-3", "2-4", "3-1", "3-2", "3-3", "3-4", "3-5"]
-
-
-def everything(name: str) -> list[Question]:
-    return [*installed(name).questions, *installed(name).demonstrations]
 
 
 def test_every_id_of_the_paper_has_one_task() -> None:
@@ -80,3 +81,22 @@ def test_answers_that_an_observation_cannot_show_have_named_evidence() -> None:
     for name in sorted(paper_tasks()):
         judged = [q for q in everything(name) if q.answers[0] in ("yes", "no") or q.answers[0].isdigit()]
         assert [(name, q.id) for q in judged if q.level != "KS" and not q.evidence] == []
+
+
+@pytest.mark.parametrize("name", ["aminer/profiling", "aminer/soay-easy", "aminer/soay-hard"])
+def test_an_answer_about_scholars_is_text_that_a_person_would_write(name: str) -> None:
+    for answer in (question.answers[0] for question in everything(name)):
+        assert not re.search(r"[\[\]{}]|None|True|False", answer)
+        assert all(part.strip() for part in answer.split(";"))
+
+
+def test_an_easy_question_takes_one_search_and_at_most_one_more_call() -> None:
+    calls = {q.id: len(re.findall(r"\b(?:search|get)\w+\(", q.program or "")) for q in everything("aminer/soay-easy")}
+    assert {key: count for key, count in calls.items() if count > 2} == {}
+
+
+def test_no_position_is_the_answer_so_often_that_guessing_it_pays() -> None:
+    found = collections.Counter(q.answers[0] for q in everything("aminer/profiling") if LABELS in q.question)
+    assert len(found) == 11
+    assert max(found.values()) < found.total() / 4
+    assert 0.14 <= found["Other"] / found.total() <= 0.18  # as the published set has it: 16 of 100

@@ -10,21 +10,17 @@ import pytest
 from r_eval.environments.sandbox import Sandbox
 from r_eval.tasks.llm_client import LLMClient
 from r_eval.tasks.paraphrase import Paraphrased, paraphrase
+from tests.tasks.conftest import write_llm
 from tests.towns import LISTED, made
 
 
 def reworded(sandbox: Sandbox, folder: Path, function: str) -> Paraphrased:
     """The questions of the town in the words of a function that is given the question's text."""
-    (folder / "writer.py").write_text(
-        "def write(request):\n"
-        "    text = request.messages[-1].content.split('Question: ')[1].split('\\n')[0]\n"
-        f"    return {function}\n",
-        encoding="utf-8",
-    )
+    llm = write_llm(folder, function.replace("text", "text.split('Question: ')[1].split('\\n')[0]"))
     found = made(sandbox)
 
     async def every() -> Paraphrased:
-        async with LLMClient(f"scripted/{folder / 'writer.py'}:write") as speaker:
+        async with LLMClient(llm) as speaker:
             return await paraphrase(found.questions, found.slot_values, speaker)
 
     return asyncio.run(every())

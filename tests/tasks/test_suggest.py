@@ -18,6 +18,7 @@ from r_eval.tasks.questions import read_questions
 from r_eval.tasks.suggest import drafts, suggest
 from r_eval.tasks.templates import Template, read_templates
 from tests import documents
+from tests.tasks.conftest import write_llm
 from tests.towns import BASE, Town
 
 CITY = """
@@ -30,20 +31,10 @@ CITY = """
 """
 
 
-@pytest.fixture
-def recipes(tmp_path: Path) -> Path:
-    """The folder of a new domain."""
-    return new_domain("recipes", tmp_path / "recipes")
-
-
-def suggested(
-    sandbox: Sandbox, folder: Path, reply: str, count: int = 3
-) -> tuple[list[Template], collections.Counter[str]]:
-    (folder / "writer.py").write_text(f"def write(request):\n    return {reply!r}\n", encoding="utf-8")
-
+def suggested(sandbox: Sandbox, folder: Path, reply: str) -> tuple[list[Template], collections.Counter[str]]:
     async def every() -> tuple[list[Template], collections.Counter[str]]:
-        async with LLMClient(f"scripted/{folder / 'writer.py'}:write") as speaker:
-            return await suggest(Town(), [Template.model_validate(BASE)], speaker, sandbox, count)
+        async with LLMClient(write_llm(folder, repr(reply))) as speaker:
+            return await suggest(Town(), [Template.model_validate(BASE)], speaker, sandbox, 3)
 
     return asyncio.run(every())
 
@@ -53,6 +44,7 @@ def suggested(
     [
         (f"```yaml\n{CITY}\n```", "city"),
         (f"Here you are:\n```\n{CITY}```\nEnjoy.", "city"),
+        (f"templates:\n{CITY}", "city"),
         ("Sure: " + json.dumps(yaml.safe_load(CITY)), "city"),
         (CITY.replace("id: city", "id: age"), "draft-1"),  # age is known already
     ],
@@ -95,16 +87,6 @@ def test_an_alias_of_yaml_is_no_draft() -> None:
 # The command
 
 
-WRITER = '''
-REPLY = """
-{drafts}
-"""
-
-
-def write(request):
-    assert "searchPerson" in request.messages[-1].content
-    return REPLY
-'''
 AMINER = """
 - id: venue
   level: KS
@@ -123,8 +105,7 @@ AMINER = """
 
 
 def test_the_command_writes_a_file_that_generate_takes(tmp_path: Path) -> None:
-    (tmp_path / "writer.py").write_text(WRITER.replace("{drafts}", AMINER), encoding="utf-8")
-    llm = f"scripted/{tmp_path / 'writer.py'}:write"
+    llm = write_llm(tmp_path, f"{AMINER!r} if 'searchPerson' in text else ''")
     done = documents.typed(f"r-eval data suggest-templates aminer --llm {llm} --out new.yaml --count 2", tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("new.yaml: 1 templates; dropped: ")
@@ -135,9 +116,9 @@ def test_the_command_writes_a_file_that_generate_takes(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
 
 
-def test_generate_rewords_on_request(recipes: Path) -> None:
-    question = "request.messages[-1].content.split('Question: ')[1].split('\\n')[0]"
-    (recipes / "writer.py").write_text(f"def write(request):\n    return 'Please: ' + {question}\n", encoding="utf-8")
+def test_generate_rewords_on_request(tmp_path: Path) -> None:
+    recipes = new_domain("recipes", tmp_path / "recipes")
+    write_llm(recipes, "'Please: ' + text.split('Question: ')[1].split('\\n')[0]")
     line = "r-eval generate templates.yaml --count 5 --out q.jsonl --paraphrase scripted/writer.py:write"
     done = documents.typed(line, recipes)
     assert done.returncode == 0, done.stderr

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ast
 import asyncio
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval import UserError
+from r_eval.environments.base import Environment, query_api
 from r_eval.environments.sandbox import ProgramLimits, Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.environments.wiki import Wiki
@@ -102,6 +106,50 @@ def test_a_program_sees_whole_records(sandbox: Sandbox, program: str) -> None:
     template = {"from": "person", "let": {"thing": {"from": "person", "match": {"name": 'person["name"]'}}}}
     program = f"def age_of(one):\n    return one['age']\n{program}"
     assert len(made(sandbox, {**template, "program": program, "where": "thing == person"}).questions) == 4
+
+
+def test_an_environment_without_records_gets_those_of_a_file(sandbox: Sandbox, tmp_path: Path) -> None:
+    class Prices(Environment):
+        """What fruit costs."""
+
+        @query_api
+        def price(self, fruit: str) -> float:
+            """Look up what one fruit costs, in euros."""
+            return {"梨": 0.6, "تفاح": 0.4, "pêche": 1.2}[fruit]
+
+    (tmp_path / "fruit.jsonl").write_text('{"name": "梨"}\n{"name": "تفاح"}\n{"name": "pêche"}\n', encoding="utf-8")
+    asked = {"from": "fruit", "question": "What is {{ fruit.name }}?", "program": 'answer = price(fruit=fruit["name"])'}
+    file = read_templates(file_with(tmp_path, asked, records={"fruit": "fruit.jsonl"}))
+    questions = asyncio.run(generate(file, Prices(), sandbox, 3, 0)).questions
+    assert {q.question: q.answers[0] for q in questions} == {
+        "What is 梨?": "0.6",
+        "What is تفاح?": "0.4",
+        "What is pêche?": "1.2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        (date(2020, 1, 31), "2020-01-31"),
+        (Decimal("1.5"), "1.5"),
+        (numpy.int64(5), "5"),
+        (numpy.array([3, 4]), "3; 4"),
+        ({"b", "a"}, "a; b"),
+        (float("nan"), None),
+        (..., None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_records_values_are_plain_data_and_a_field_may_be_missing(
+    sandbox: Sandbox, value: Any, answer: str | None
+) -> None:
+    town = Town([LISTED[0], LISTED[1]])
+    town.people[0] |= {} if value is ... else {"extra": value}
+    town.people[1]["extra"] = 7
+    result = made(sandbox, {"question": "{{ person.name }}?", "program": 'answer = person["extra"]'}, town=town)
+    found = {q.question: q.answers[0] for q in result.questions}
+    assert found == {"Grace?": "7"} | ({"Ada?": answer} if answer else {})
 
 
 # Mistakes

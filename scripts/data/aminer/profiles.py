@@ -11,6 +11,7 @@ name one person.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from r_eval.environments.aminer.store import Scholar
@@ -105,52 +106,38 @@ def _text(dice: Dice, scholar: Scholar, others: list[Scholar], everybody: dict[s
     for other in others:
         results += [_today(dice, other), *(_doctorate(dice, other) if dice.chance(0.5) else [])]
     paper = dice.pick(scholar.publications)
-    page, text = dice.pick(_PUBLICATION)
     authors = listed([everybody[key].name for key in paper.authors])
-    words = {**paper.model_dump(include={"title", "venue", "year"}), "authors": authors}
-    results.append((page.format_map(words), text.format_map(words)))
+    words = paper.model_dump(include={"title", "venue", "year"})
+    results.append(_result(dice, _PUBLICATION, authors=authors, **words))
     shuffled = dice.some(results, len(results))
     return " ".join(f"[{number}] {page}: {text}" for number, (page, text) in enumerate(shuffled, start=1))
 
 
-def _today(dice: Dice, scholar: Scholar) -> tuple[str, str]:
-    page, text = dice.pick(_TODAY)
-    words = {
-        "name": scholar.name,
-        "organization": scholar.organization,
-        "position": scholar.position,
-        "since": scholar.work[-1][2],
-        "topics": listed(scholar.interests[:3]),
-    }
+def _result(dice: Dice, wordings: Sequence[tuple[str, str]], **words: object) -> tuple[str, str]:
+    """The name and the text of a page in one of the wordings."""
+    page, text = dice.pick(wordings)
     return page.format_map(words), text.format_map(words)
 
 
-def _formerly(dice: Dice, scholar: Scholar) -> list[tuple[str, str]]:
-    results = []
+def _today(dice: Dice, scholar: Scholar) -> tuple[str, str]:
+    known = scholar.model_dump(include={"name", "organization", "position"})
+    return _result(dice, _TODAY, since=scholar.work[-1][2], topics=listed(scholar.interests[:3]), **known)
+
+
+def _formerly(dice: Dice, scholar: Scholar) -> Iterator[tuple[str, str]]:
     for position, place, first, last in scholar.work[:-1]:
         page, text = dice.pick(_FORMERLY)
         until = last if last is not None else first + 1
-        words = {
-            "name": scholar.name,
-            "organization": place,
-            "position": position,
-            "since": first,
-            "until": until,
-            "year": dice.between(first, max(first, until - 1)),
-            "topic": dice.pick(scholar.interests),
-        }
-        results.append((page.format_map(words), text.format_map(words)))
-    return results
+        words = {"name": scholar.name, "organization": place, "position": position, "since": first, "until": until}
+        words |= {"year": dice.between(first, max(first, until - 1)), "topic": dice.pick(scholar.interests)}
+        yield page.format_map(words), text.format_map(words)
 
 
-def _doctorate(dice: Dice, scholar: Scholar) -> list[tuple[str, str]]:
-    doctorate = _doctorate_of(scholar)
-    if doctorate is None:
-        return []
-    page, text = dice.pick(_DOCTORATE)
-    school, year = doctorate
-    words = {"name": scholar.name, "organization": scholar.organization, "school": school, "year": year}
-    return [(page.format_map(words), text.format_map(words))]
+def _doctorate(dice: Dice, scholar: Scholar) -> Iterator[tuple[str, str]]:
+    if (doctorate := _doctorate_of(scholar)) is not None:
+        school, year = doctorate
+        known = scholar.model_dump(include={"name", "organization"})
+        yield _result(dice, _DOCTORATE, school=school, year=year, **known)
 
 
 def listed(items: list[str]) -> str:

@@ -4,8 +4,8 @@
 
 The same tables give the same file.
 
-- `phrases` is the table of relations and of the words in which pages say them; start there.
-- `geography`, `elements`, `people`, `rivers` turn tables (`gazetteer/`, `facts/`) into drafts of pages (`world`).
+- `phrases` has the relations and the words in which pages say them; start there.
+- `geography`, `nature`, `people` turn tables (`gazetteer/`, `facts/`) into drafts of pages (`world`).
   `inverse` adds what follows, `concepts` what falls under which concept; `facts/frequency.tsv` says how often a name
   stands in English text (the logarithm to base 10 of how often in a billion words, by wordfreq).
 - `titles` decides titles, redirects and disambiguation pages; `writing` writes the texts.
@@ -22,17 +22,15 @@ from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.pages import Article
 
 from .concepts import add_concepts
-from .elements import add_elements, add_planets
 from .geography import Places
 from .inverse import add_inverses
-from .people import FACTS, add_languages, add_people, add_works
-from .phrases import KINDS
-from .rivers import add_rivers
+from .nature import add_elements, add_planets, add_rivers
+from .people import add_languages, add_people, add_works
+from .phrases import relations
+from .tables import read_table, split_title
 from .titles import Names, assign, describe, running_name
-from .world import PageDraft, WikiWorld, read_table, split_title
+from .world import PageDraft, WikiWorld
 from .writing import page
-
-__all__ = ["KINDS", "build", "collect"]
 
 _MOST_RELATED = 6
 
@@ -66,7 +64,7 @@ def build(out: Path = SNAPSHOT) -> int:
         ValueError: See `collect`.
     """
     world, names = collect()
-    zipf = {row["name"]: float(row["zipf"]) for row in read_table(FACTS / "frequency.tsv")}
+    zipf = {row["name"]: float(row["zipf"]) for row in read_table("facts/frequency.tsv")}
     popularity = {draft.title: round(100 * zipf[split_title(draft.title)[0]]) for draft in world.drafts}
     neighbours = _neighbours(world)
     pages = []
@@ -95,7 +93,7 @@ def build(out: Path = SNAPSHOT) -> int:
 def _facts(draft: PageDraft) -> dict[str, Any]:
     """Every relation of the page's kind; None or no text where nothing is known."""
     facts: dict[str, Any] = {}
-    for relation in sorted(KINDS[draft.kind], key=lambda relation: relation.name):
+    for relation in sorted(relations(draft.kind), key=lambda relation: relation.name):
         values = sorted(set(draft.values(relation.name)))
         facts[relation.name] = values if relation.several else (values or [None])[0]
     return facts

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .geography import GAZETTEER
-from .people import FACTS
-from .world import PageDraft, WikiWorld, cells, read_table
+from .tables import cells, read_table
+from .world import PageDraft, WikiWorld
 
 _FIELDS = {
     "physics": "Physicist",
@@ -27,33 +26,15 @@ _FIELDS = {
     "computer science": "Computer scientist",
     "economics": "Economist",
 }
-_ADJECTIVES = {
-    "Africa": "African",
-    "Asia": "Asian",
-    "Europe": "European",
-    "North America": "North American",
-    "Oceania": "Oceanian",
-    "South America": "South American",
-}
 _CATEGORIES = {"nonmetals": "Other nonmetal", "noble gases": "Noble gas"}
 _URAL = 61
 """Degrees east beyond which a city of Russia is in Asia."""
-_BETWEEN_CONTINENTS = frozenset(
-    [
-        "Atyrau",
-        "Chelyabinsk",
-        "Esenyurt",
-        "Istanbul",
-        "Magnitogorsk",
-        "Oral",
-        "Orenburg",
-        "Orsk",
-        "Ufa",
-        "Yekaterinburg",
-    ]
+_BETWEEN_CONTINENTS = (
+    *("Atyrau", "Chelyabinsk", "Esenyurt", "Istanbul", "Magnitogorsk"),
+    *("Oral", "Orenburg", "Orsk", "Ufa", "Yekaterinburg"),
 )
 """Cities at a border of Europe and Asia, of which sources say one or the other."""
-_SALT_LAKES = frozenset(["Caspian Sea", "Dead Sea"])
+_SALT_LAKES = ("Caspian Sea", "Dead Sea")
 _WIDEST = {
     "state": "State of the United States",
     "water": "Body of water",
@@ -71,7 +52,7 @@ def add_concepts(world: WikiWorld) -> None:
     """
     concepts: dict[str, PageDraft] = {}
     others = list(world.drafts)
-    for row in read_table(FACTS / "concepts.tsv"):
+    for row in read_table("facts/concepts.tsv"):
         draft = PageDraft(row["title"], "concept", "concept", aliases=cells(row, "aliases"))
         broader = concepts.get(row["broader"])
         if row["broader"] and broader is None:
@@ -84,7 +65,7 @@ def add_concepts(world: WikiWorld) -> None:
         if broader is not None:
             broader.add("narrower", draft)
         concepts[row["title"]] = world.add(draft)
-    coasts = {row["title"]: f"{row['coast'].capitalize()} country" for row in read_table(GAZETTEER / "coasts.tsv")}
+    coasts = {row["title"]: f"{row['coast'].capitalize()} country" for row in read_table("gazetteer/coasts.tsv")}
     for draft in sorted(others, key=lambda draft: (draft.name, draft.qualifier)):
         if draft.noun:  # a place of which nothing is known but where it is
             continue
@@ -101,10 +82,10 @@ def _names(draft: PageDraft, coasts: dict[str, str]) -> Iterator[str]:
     first = {relation: str(_text(values[0])) for relation, values in draft.facts.items() if values}
     match draft.kind:
         case "country" | "river":
-            yield f"{_ADJECTIVES.get(first.get('continent', ''), '')} {draft.kind}"
+            yield f"{_adjective(first.get('continent', ''))} {draft.kind}"
         case "city":
             yield from _capital(draft)
-            yield f"{_ADJECTIVES.get(_continent(draft), '')} city"
+            yield f"{_adjective(_continent(draft))} city"
         case "water":
             yield "Salt lake" if draft.name in _SALT_LAKES else ""
             yield from (word for word in ("Ocean", "Gulf", "Sea") if word in draft.name.split())
@@ -124,6 +105,10 @@ def _names(draft: PageDraft, coasts: dict[str, str]) -> Iterator[str]:
             yield genre[:1].upper() + genre[1:]
             yield "Novel" if genre.endswith("novel") else ""
     yield from _roles(draft, coasts)
+
+
+def _adjective(continent: str) -> str:
+    return f"{continent}an" if continent == "Europe" else f"{continent}n"
 
 
 def _continent(city: PageDraft) -> str:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from r_eval.environments.wiki.base import title_key
 
-from .world import PageDraft, WikiWorld, cells, clean, day, read_table
-
-GAZETTEER = Path(__file__).parent / "gazetteer"
+from .tables import cells, clean, day, read_table
+from .world import PageDraft, WikiWorld
 
 
 class Places:
@@ -23,7 +21,7 @@ class Places:
 
     def __init__(self, world: WikiWorld) -> None:
         self._world = world
-        self._rows = {row["iso"]: row for row in read_table(GAZETTEER / "countries.tsv")}
+        self._rows = {row["iso"]: row for row in read_table("gazetteer/countries.tsv")}
         self._cities: defaultdict[tuple[str, str], list[PageDraft]] = defaultdict(list)
         self.countries: dict[str, PageDraft] = {}
         self.states: dict[str, PageDraft] = {}
@@ -31,7 +29,7 @@ class Places:
     def add_countries(self) -> None:
         """Continents, currencies, countries and states, and all cities."""
         currencies = {}
-        for row in read_table(GAZETTEER / "currencies.tsv"):
+        for row in read_table("gazetteer/currencies.tsv"):
             currency = PageDraft(row["title"], "currency", "currency", aliases=cells(row, "aliases"))
             currency.add("currency_code", row["code"])
             currencies[row["code"]] = self._world.add(currency)
@@ -102,7 +100,7 @@ class Places:
 
     def _add_states(self) -> None:
         """The states of the United States, in the order of their admission."""
-        for number, row in enumerate(read_table(GAZETTEER / "states.tsv"), 1):
+        for number, row in enumerate(read_table("gazetteer/states.tsv"), 1):
             state = PageDraft(row["title"], "state", "state")
             state.add("country", self.countries["US"])
             state.add("admitted", day(row["admitted"]))
@@ -112,7 +110,7 @@ class Places:
 
     def _add_cities(self) -> None:
         """All cities; which are capitals."""
-        for row in read_table(GAZETTEER / "cities.tsv"):
+        for row in read_table("gazetteer/cities.tsv"):
             country, state = self.countries[row["iso"]], self.states.get(row["state"])
             qualifier = state.name if state else row["state"] or country.name
             noun = "" if row["latitude"] else "a place"
@@ -129,12 +127,11 @@ class Places:
         for code, row in self._rows.items():
             if row["capital"] != "-":
                 self.countries[code].add("capital", self.city(row["capital"], self.countries[code]))
-        for row in read_table(GAZETTEER / "states.tsv"):
+        for row in read_table("gazetteer/states.tsv"):
             state = self.states[row["postal_code"]]
             state.add("capital", self.city(f"{row['capital']}, {state.name}", self.countries["US"]))
 
 
 def population(city: PageDraft) -> int:
     """How many live in a city; 0 where that is unknown, and for everything else."""
-    number = city.values("population") if city.kind == "city" else []
-    return int(number[0].replace(",", "")) if number else 0
+    return city.number("population") if city.kind == "city" else 0

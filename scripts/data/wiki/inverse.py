@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .world import PageDraft, WikiWorld
+from .world import PERSONS, PageDraft, WikiWorld
 
 _INVERSES: dict[tuple[str, str, str], str] = {
     ("country", "continent", "continent"): "countries",
@@ -16,12 +16,7 @@ _INVERSES: dict[tuple[str, str, str], str] = {
     ("river", "cities", "city"): "rivers",
     ("river", "mouth", "river"): "tributaries",
     ("river", "mouth", "water"): "rivers",
-    ("scientist", "birth_country", "country"): "scientists",
-    ("writer", "birth_country", "country"): "writers",
-    ("director", "birth_country", "country"): "directors",
-    ("scientist", "birth_city", "city"): "scientists",
-    ("writer", "birth_city", "city"): "writers",
-    ("director", "birth_city", "city"): "directors",
+    **{(kind, f"birth_{place}", place): f"{kind}s" for kind in PERSONS for place in ("country", "city")},
     ("scientist", "doctoral_advisor", "scientist"): "doctoral_students",
     ("scientist", "discovered_elements", "element"): "discovered_by",
     ("writer", "languages", "language"): "writers",
@@ -44,7 +39,7 @@ def add_inverses(world: WikiWorld) -> None:
                     value.add(inverse, draft)
     for country in world.of_kind("country"):
         cities = [city for city in world.of_kind("city") if city.only("country") is country]
-        large = sorted(cities, key=lambda city: (-_number(city, "population"), city.name))
+        large = sorted(cities, key=lambda city: (-city.number("population"), city.name))
         country.add("cities", *[city for city in large if city.facts.get("population")][:_MOST_CITIES])
     for currency in world.of_kind("currency"):
         currency.add("number_of_countries", str(len(currency.facts.get("used_in", []))))
@@ -54,9 +49,5 @@ def add_inverses(world: WikiWorld) -> None:
         countries = [value for value in continent.facts.get("countries", []) if isinstance(value, PageDraft)]
         continent.add("number_of_countries", str(len(countries)))
         if countries:
-            continent.add("largest_country", max(countries, key=lambda country: _number(country, "area_km2")))
-            continent.add("most_populous_country", max(countries, key=lambda country: _number(country, "population")))
-
-
-def _number(draft: PageDraft, relation: str) -> int:
-    return int((draft.values(relation) or ["0"])[0].replace(",", ""))
+            continent.add("largest_country", max(countries, key=lambda country: country.number("area_km2")))
+            continent.add("most_populous_country", max(countries, key=lambda country: country.number("population")))

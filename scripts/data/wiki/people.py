@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from .geography import Places
-from .world import PageDraft, WikiWorld, cell, cells, clean, day, read_table, split_title
-
-FACTS = Path(__file__).parent / "facts"
+from .tables import cell, cells, clean, day, read_table, split_title
+from .world import PERSONS, PageDraft, WikiWorld
 
 
 def add_languages(world: WikiWorld) -> dict[str, PageDraft]:
     """The languages of the table; returns those with an ISO 639-1 code by it."""
     coded = {}
-    for row in read_table(FACTS / "languages.tsv"):
+    for row in read_table("facts/languages.tsv"):
         name = clean(row["short"] or row["title"])
         draft = PageDraft(name, "language", "language", aliases=[row["title"], f"{name} language"])
         draft.add("family", cell(row, "family"))
@@ -28,11 +26,11 @@ def add_languages(world: WikiWorld) -> dict[str, PageDraft]:
 
 def add_people(world: WikiWorld, places: Places) -> None:
     """All persons; where one stands in several tables, the first says what kind of page it is."""
-    for table, kind in (("scientists", "scientist"), ("writers", "writer"), ("directors", "director")):
-        for row in read_table(FACTS / f"{table}.tsv"):
-            if world.find(row["title"], "scientist", "writer", "director") is None:
+    for kind in PERSONS:
+        for row in read_table(f"facts/{kind}s.tsv"):
+            if world.find(row["title"], *PERSONS) is None:
                 world.add(_person(row, kind, world, places))
-    for row in read_table(FACTS / "scientists.tsv"):
+    for row in read_table("facts/scientists.tsv"):
         draft = world.find(row["title"], "scientist")
         if draft is None:
             continue
@@ -45,18 +43,17 @@ def add_people(world: WikiWorld, places: Places) -> None:
 
 def add_works(world: WikiWorld, places: Places) -> None:
     """All books and films."""
-    for row in read_table(FACTS / "books.tsv"):
-        draft = _work(row, "book", "book")
+    for row in read_table("facts/books.tsv"):
+        draft = _work(row, "book")
         author, language = cell(row, "author"), cell(row, "language")
         draft.add("author", world.find(author, "writer", "scientist") or author)
-        draft.add("year", cell(row, "year"))
-        draft.add("genre", cell(row, "genre"))
+        for relation in ("year", "genre", "main_character"):
+            draft.add(relation, cell(row, relation))
         draft.add("setting", places.place(cell(row, "setting")))
-        draft.add("main_character", cell(row, "main_character"))
         draft.add("language", world.find(language, "language") or language)
         world.add(draft)
-    for row in read_table(FACTS / "films.tsv"):
-        draft = _work(row, "film", "film")
+    for row in read_table("facts/films.tsv"):
+        draft = _work(row, "film")
         director, book = cell(row, "director"), cell(row, "based_on")
         draft.add("director", world.find(director, "director") or director)
         draft.add("year", cell(row, "year"))
@@ -85,7 +82,7 @@ def _person(row: dict[str, str], kind: str, world: WikiWorld, places: Places) ->
     return draft
 
 
-def _work(row: dict[str, str], kind: str, qualifier: str) -> PageDraft:
+def _work(row: dict[str, str], kind: str) -> PageDraft:
     """The draft of a work; its title has a qualifier in any case if the table's has."""
     base, given = split_title(row["title"])
-    return PageDraft(clean(base), kind, given or qualifier, qualified=bool(given))
+    return PageDraft(clean(base), kind, given or kind, qualified=bool(given))

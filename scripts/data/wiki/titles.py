@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from r_eval.environments.wiki.base import title_key
 
 from .geography import population
-from .world import PageDraft, WikiWorld
+from .world import PERSONS, PageDraft, WikiWorld
 
 _NOBODYS = frozenset(["georgia", "victoria"])
 """Names that no page keeps for itself."""
@@ -101,20 +101,16 @@ def describe(draft: PageDraft) -> str:
         case "city":
             place = f"{first('state')}, {first('country')}" if first("state") else first("country")
             return f"{draft.noun.removeprefix('a ') or draft.kind} in {place}"
-        case "state":
-            return f"state of the {first('country')}"
-        case "element":
-            return "chemical element"
-        case "water":
-            return "body of water"
         case "scientist" | "writer" | "director":
             trade = "film director" if draft.kind == "director" else draft.kind
             return f"{trade} born in {first('born').rpartition(' ')[2]}" if first("born") else trade
-        case "book":
-            return f"book by {first('author')}"
-        case "film":
-            return f"film directed by {first('director')}"
-    return draft.kind
+    return {
+        "state": f"state of the {first('country')}",
+        "element": "chemical element",
+        "water": "body of water",
+        "book": f"book by {first('author')}",
+        "film": f"film directed by {first('director')}",
+    }.get(draft.kind, draft.kind)
 
 
 def _keeper(key: str, drafts: list[PageDraft]) -> PageDraft | None:
@@ -136,4 +132,4 @@ def _rank(draft: PageDraft) -> tuple[int, int, str]:
 def _surname(draft: PageDraft) -> list[str]:
     """The last word of a person's name, as people may search for it."""
     last = draft.name.rpartition(" ")[2]
-    return [last] if draft.kind in ("scientist", "writer", "director") and len(last) > 3 else []
+    return [last] if draft.kind in PERSONS and len(last) > 3 else []

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from calendar import month_name
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date
-from pathlib import Path
 
 from r_eval.environments.wiki.base import title_key
 
-from .phrases import KINDS
+from .phrases import relations
+from .tables import split_title
+
+PERSONS = ("scientist", "writer", "director")
 
 
 @dataclass(eq=False)
@@ -47,7 +46,7 @@ class PageDraft:
         Raises:
             ValueError: A second value of a relation that has only one, or one with a full stop or semicolon.
         """
-        several = next(known.several for known in KINDS[self.kind] if known.name == relation)
+        several = next(known.several for known in relations(self.kind) if known.name == relation)
         kept = self.facts.setdefault(relation, [])
         for value in values:
             if not value or value in kept:
@@ -61,6 +60,10 @@ class PageDraft:
     def values(self, relation: str) -> list[str]:
         """The values as texts: a draft by its title."""
         return [value.title if isinstance(value, PageDraft) else value for value in self.facts.get(relation, [])]
+
+    def number(self, relation: str) -> int:
+        """The first value as a number; 0 where it is unknown."""
+        return int((self.values(relation) or ["0"])[0].replace(",", ""))
 
     def only(self, relation: str) -> PageDraft | None:
         """The first value, where it is a page."""
@@ -78,17 +81,11 @@ class WikiWorld:
     def add(self, draft: PageDraft) -> PageDraft:
         """Take a draft in; its name and aliases are known from now on."""
         self.drafts.append(draft)
-        aliases, draft.aliases = draft.aliases, []
-        self.name(draft, draft.name, *aliases)
+        names = {title_key(name): name for name in reversed((draft.name, *draft.aliases))}
+        draft.aliases = list(names.values())[::-1]
+        for key in names:
+            self._names[key].append(draft)
         return draft
-
-    def name(self, draft: PageDraft, *names: str) -> None:
-        """Note further names of a draft."""
-        for name in names:
-            known = self._names[title_key(name)]
-            if draft not in known:
-                known.append(draft)
-                draft.aliases.append(name)
 
     def find(self, name: str, *kinds: str) -> PageDraft | None:
         """The draft of one of these kinds that has this name, if there is exactly one.
@@ -104,66 +101,3 @@ class WikiWorld:
     def of_kind(self, *kinds: str) -> Iterator[PageDraft]:
         """The drafts of these kinds, in the order in which they came."""
         return (draft for draft in self.drafts if draft.kind in kinds)
-
-
-def split_title(title: str) -> tuple[str, str]:
-    """A title without the words in brackets at its end, and these words.
-
-    >>> split_title("Solaris (film)"), split_title("Solaris")
-    (('Solaris', 'film'), ('Solaris', ''))
-    """
-    match = re.fullmatch(r"(.+) \((.+)\)", title)
-    return (match[1], match[2]) if match else (title, "")
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of tab-separated columns; a cell that a row lacks is empty."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE, restval=""))
-    return [{column: (cell or "").strip() for column, cell in row.items() if column} for row in rows]
-
-
-def cells(row: dict[str, str], column: str) -> list[str]:
-    """The values of a cell, without the characters that end a sentence."""
-    return [clean(value) for value in row.get(column, "").split("|") if value.strip()]
-
-
-def cell(row: dict[str, str], column: str) -> str:
-    """The only value of a cell; empty where there is none, or not just one."""
-    values = cells(row, column)
-    return values[0] if len(values) == 1 else ""
-
-
-def clean(text: str) -> str:
-    """A text as it may be a value: without full stops, semicolons and double spaces.
-
-    >>> clean("J. R. R. Tolkien")
-    'J R R Tolkien'
-
-    Raises:
-        ValueError: It holds a decimal fraction, which would become another number.
-    """
-    if re.search(r"\d\.\d", text):
-        raise ValueError(f"'{text}' holds a decimal fraction")
-    return " ".join(text.replace(".", "").replace(";", ",").split())
-
-
-def day(text: str) -> str:
-    """A date as pages write it.
-
-    >>> day("1879-03-14"), day("")
-    ('14 March 1879', '')
-    """
-    if not text:
-        return ""
-    when = date.fromisoformat(text)
-    return f"{when.day} {month_name[when.month]} {when.year}"
-
-
-def grouped(number: int | str) -> str:
-    """A number with separators, or nothing where it is unknown.
-
-    >>> grouped(357021), grouped("6650"), grouped("")
-    ('357,021', '6,650', '')
-    """
-    return f"{int(number):,}" if number else ""

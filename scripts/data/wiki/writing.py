@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from .phrases import KINDS, RelationPhrases
+from .phrases import RelationPhrases, relations
 from .world import PageDraft
 
 _NOUNS = {
@@ -21,7 +21,7 @@ _LONG = 90
 
 def page(draft: PageDraft, related: Sequence[str]) -> str:
     """A page's text; the titles of related pages make the last section."""
-    told = [relation for relation in KINDS[draft.kind] if draft.facts.get(relation.name)]
+    told = [relation for relation in relations(draft.kind) if draft.facts.get(relation.name)]
     lead = [relation for relation in told if not relation.section]
     sentences = _sentences(draft, lead)
     if not (lead and lead[0].phrase.startswith("is a ")):
@@ -29,18 +29,18 @@ def page(draft: PageDraft, related: Sequence[str]) -> str:
         sentences.insert(0, f"{draft.title} {tense} {draft.noun or _NOUNS.get(draft.kind, f'a {draft.kind}')}.")
     blocks = [" ".join([*sentences, draft.remark]).strip()]
     sections = groupby((relation for relation in told if relation.section), key=lambda relation: relation.section)
-    for heading, relations in sections:
-        blocks += [f"== {heading} ==", " ".join(_sentences(draft, list(relations)))]
+    for heading, group in sections:
+        blocks += [f"== {heading} ==", " ".join(_sentences(draft, list(group)))]
     if related:
         blocks += ["== See also ==", f"Related pages: {', '.join(related)}."]
     return "\n\n".join(blocks)
 
 
-def _sentences(draft: PageDraft, relations: list[RelationPhrases]) -> list[str]:
+def _sentences(draft: PageDraft, told: list[RelationPhrases]) -> list[str]:
     """One fact to a sentence, in sections up to two short ones."""
     sentences: list[str] = []
     open_end = False
-    for relation in relations:
+    for relation in told:
         clause = f"{relation.subject.format(title=draft.title)} {relation.phrase} ".lstrip()
         clause += ", ".join(draft.values(relation.name))
         joins = open_end and relation.section and not relation.several and relation.subject != "{title}"

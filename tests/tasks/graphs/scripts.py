@@ -55,6 +55,10 @@ def takes_the_first(request: Request) -> str:
     return json.dumps({raw: names[0] for raw, names in _candidates(request).items()})
 
 
+def takes_the_first_in_capitals(request: Request) -> str:
+    return takes_the_first(request).upper()
+
+
 def takes_none(request: Request) -> str:
     return json.dumps(dict.fromkeys(_candidates(request)))
 
@@ -76,6 +80,10 @@ def _candidates(request: Request) -> dict[str, list[str]]:
 def finds_names(request: Request) -> str:
     text = request.messages[0].content.partition("Text:\n")[2]
     return json.dumps(re.findall(r"[A-Z][a-z]+", text))
+
+
+def finds_names_in_objects(request: Request) -> str:
+    return json.dumps({"entities": [{"name": name} for name in json.loads(finds_names(request))]})
 
 
 def reads_facts(request: Request) -> str:

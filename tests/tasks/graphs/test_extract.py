@@ -34,6 +34,8 @@ OSLO = ("Norway", "capital", "Oslo")
         '{"triples": [{"subject": "Norway", "relation": "capital", "object": "Oslo"}]}',
         '[["Norway", "capital", "Oslo"]]',
         '["Norway", "capital", "Oslo"]',
+        '[{"Relation": "capital", "Subject": "Norway", "Object": "Oslo"}]',
+        '[{"subject": "Norway", "relation": "capital", "object": ["Oslo"]}]',
         '[{"subject": "Norway", "relation": "capital", "object": "Oslo"',
     ],
 )

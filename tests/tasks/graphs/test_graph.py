@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -46,22 +47,14 @@ def rows(graph: set[Triple]) -> Iterable[tuple[str, Triple, Triple, str, str, st
                 yield "B", one, two, s, o, s1
 
 
-def conditional(graph: set[Triple]) -> set[tuple[str, frozenset[Triple]]]:
-    shared = Counter((shape, one[1], two[1], end, end1) for shape, one, two, _, end, end1 in rows(graph))
-    return {
-        (shape, frozenset([one, two]))
-        for shape, one, two, _, end, end1 in rows(graph)
-        if shared[shape, one[1], two[1], end, end1] == 1
+def unique_pairs(graph: set[Triple], by_ends: bool) -> set[tuple[str, frozenset[Triple]]]:
+    """The pairs of which no other has the relations and the ends, or the shared entity."""
+    keys = {
+        (shape, one, two): (shape, one[1], two[1], *((end, end1) if by_ends else (x,)))
+        for shape, one, two, x, end, end1 in rows(graph)
     }
-
-
-def multi_hop(graph: set[Triple]) -> set[tuple[str, frozenset[Triple]]]:
-    ends = Counter((shape, one[1], two[1], x) for shape, one, two, x, _, _ in rows(graph))
-    return {
-        (shape, frozenset([one, two]))
-        for shape, one, two, x, _, _ in rows(graph)
-        if ends[shape, one[1], two[1], x] == 1
-    }
+    counts = Counter(keys.values())
+    return {(shape, frozenset([one, two])) for (shape, one, two), key in keys.items() if counts[key] == 1}
 
 
 def comparison(graph: set[Triple]) -> set[frozenset[Triple]]:
@@ -83,8 +76,8 @@ RULES: dict[str, Callable[[set[Triple]], set[Any]]] = {
     "simple": simple,
     "set": sets,
     "comparison": comparison,
-    "conditional": conditional,
-    "multi-hop": multi_hop,
+    "conditional": functools.partial(unique_pairs, by_ends=True),
+    "multi-hop": functools.partial(unique_pairs, by_ends=False),
 }
 
 

@@ -81,10 +81,13 @@ def test_a_name_of_the_question_is_an_entity_of_the_document_in_any_inflection(
     assert mentions_entity(FORWARD, entities) is expected
 
 
-def test_an_llm_names_the_entities_of_a_document() -> None:
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("finds_names", ["Oslo", "Norway"]), ("finds_names_in_objects", ["Oslo", "Norway"]), ("rambles", [])],
+)
+def test_an_llm_names_the_entities_of_a_document(function: str, expected: list[str]) -> None:
     text = "Oslo lies in Norway, on a fjord."
-    assert asyncio.run(named_entities(text, LLMClient(name("finds_names")))) == ["Oslo", "Norway"]
-    assert asyncio.run(named_entities(text, LLMClient(name("rambles")))) == []
+    assert asyncio.run(named_entities(text, LLMClient(name(function)))) == expected
 
 
 @pytest.mark.skipif(find_spec("natasha") is None, reason="natasha is not installed")
@@ -154,6 +157,9 @@ def test_prompts_have_the_same_parts_in_every_language(language: str) -> None:
         ('{"score": 2}', 2),
         ('Here: ```json\n{"score": "1"}\n```', 1),
         ("I give it 1, because it is odd.", 1),
+        ('{"score": 2.0}', 2),
+        ("Score: 1 out of 2", 1),
+        ("评分：2分", 2),
         ("1.5", None),
         ("0 or 1", None),
         ("", None),

@@ -27,6 +27,7 @@ def matched(raws: list[str], names: list[tuple[str, ...]], chooser: str, text: s
         ("  OSLO ", "fails", "Oslo"),
         ("R. Miroshnichenko", "fails", "Roman Miroshnichenko"),
         ("Roman Miroshnishenko", "takes_the_first", "Roman Miroshnichenko"),
+        ("Roman Miroshnishenko", "takes_the_first_in_capitals", "Roman Miroshnichenko"),
         ("Marie Curie University", "takes_none", "Marie Curie University"),
         ("Marie Curie University", "takes_what_is_not_listed", "Marie Curie University"),
         ("1868", "fails", "1868"),

@@ -6,33 +6,26 @@ import pytest
 
 from r_eval.tasks.graphs.ask import plans
 from r_eval.tasks.graphs.graph import Graph, Triple, sample
-from r_eval.tasks.graphs.graph_file import Frames, RelationWords
+from r_eval.tasks.graphs.graph_file import Frames, ObjectWords, RelationWords, SubjectWords
 from r_eval.tasks.graphs.wording import word
 
 WORDS = {
-    "capital": RelationWords.model_validate(
-        {
-            "forward": "What is the capital of {subject}?",
-            "backward": "Of what is {object} the capital?",
-            "subject": {"kind": "country", "clause": "whose capital is {object}"},
-            "object": {"kind": "city", "clause": "that is the capital of {subject}"},
-        }
+    "capital": RelationWords(
+        forward="What is the capital of {subject}?",
+        backward="Of what is {object} the capital?",
+        subject=SubjectWords(kind="country", clause="whose capital is {object}"),
+        object=ObjectWords(kind="city", clause="that is the capital of {subject}"),
     ),
-    "currency": RelationWords.model_validate(
-        {
-            "forward": "What is the currency of {subject}?",
-            "backward": "Where does one pay in {object}?",
-            "backward_all": "In which countries does one pay in {object}?",
-            "subject": {"kind": "country", "clause": "whose currency is the {object}"},
-        }
+    "currency": RelationWords(
+        forward="What is the currency of {subject}?",
+        backward="Where does one pay in {object}?",
+        backward_all="In which countries does one pay in {object}?",
+        subject=SubjectWords(kind="country", clause="whose currency is the {object}"),
     ),
-    "born": RelationWords.model_validate(
-        {
-            "backward": "Who was born in {object}?",
-            "object": {"kind": "city", "clause": "in which {subject} was born"},
-        }
+    "born": RelationWords(
+        backward="Who was born in {object}?", object=ObjectWords(kind="city", clause="in which {subject} was born")
     ),
-    "people": RelationWords.model_validate({"larger": "Who has more people, {first} or {second}?"}),
+    "people": RelationWords(larger="Who has more people, {first} or {second}?"),
 }
 FRANCE = ("France", "capital", "Paris")
 EURO = ("France", "currency", "euro")

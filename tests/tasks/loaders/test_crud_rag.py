@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from r_eval.records import Question
 from r_eval.tasks.loaders import load
 from r_eval.tasks.loaders.crud_rag import EMPTY, LEAKED, TWICE, is_error_message
+from tests.tasks.loaders.conftest import Write, only
 
 EVENT = {"ID": "a1", "event": "青禾大桥通车", "text": "青禾大桥今日通车。", "summary": "大桥通车。"}
 BEGINNING = {"ID": "a1", "event": "青禾大桥通车", "beginning": "青禾大桥今日通车。", "continuing": "桥长两公里。"}
@@ -37,29 +36,15 @@ KEYS = {
     "questanswer_3docs": THREE,
 }
 
-Publish = Callable[..., Path]
-
 
 @pytest.fixture
-def publish(tmp_path: Path) -> Publish:
-    """Writes lists of records as the one object that is published."""
-
-    def write(**lists: list[Any]) -> Path:
-        path = tmp_path / "split_merged.json"
-        path.write_text(json.dumps(lists, ensure_ascii=False, indent=1), encoding="utf-8")
-        return path
-
-    return write
-
-
-@pytest.fixture
-def whole(publish: Publish) -> Path:
-    return publish(**{key: [record] for key, record in KEYS.items()})
+def whole(write: Write) -> Path:
+    """One record of every list, as published."""
+    return write("split_merged.json", {key: [record] for key, record in KEYS.items()})
 
 
 def of(path: Path, task: str) -> Question:
-    (question,) = load(path, "crud-rag", settings={"task": task}).questions
-    return question
+    return only(load(path, "crud-rag", settings={"task": task}))
 
 
 @pytest.mark.parametrize(
@@ -98,9 +83,9 @@ def test_a_continuation_to_correct_is_asked_with_its_beginning_and_looked_up_by_
     ],
 )
 def test_a_record_that_makes_no_question_is_left_out_and_counted(
-    publish: Publish, key: str, change: dict[str, Any], why: str
+    write: Write, key: str, change: dict[str, Any], why: str
 ) -> None:
-    data = load(publish(**{key: [KEYS[key], {**KEYS[key], **change}]}), "crud-rag")
+    data = load(write("x.json", {key: [KEYS[key], {**KEYS[key], **change}]}), "crud-rag")
     assert (data.n_questions, data.records, data.skipped) == (1, 2, {why: 1})
 
 
@@ -112,8 +97,8 @@ def test_a_record_that_makes_no_question_is_left_out_and_counted(
         ({"ID": None}, "ID"),
     ],
 )
-def test_a_broken_record_is_named_with_its_list_and_number(publish: Publish, change: dict[str, Any], why: str) -> None:
-    path = publish(questanswer_1doc=[ONE, {**ONE, **change}])
+def test_a_broken_record_is_named_with_its_list_and_number(write: Write, change: dict[str, Any], why: str) -> None:
+    path = write("x.json", {"questanswer_1doc": [ONE, {**ONE, **change}]})
     data = load(path, "crud-rag", broken=1)
     assert data.faults[0].place == f"{path}: questanswer_1doc, record 2"
     assert data.faults[0].reason.startswith(why)

@@ -18,21 +18,21 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
     return {"id": str(number), "question": f"What is {number}?", "answer": "it", **changes}
 
 
-def test_a_sample_holds_the_questions_that_the_seed_puts_first(as_lines: Write) -> None:
-    path = as_lines("q.jsonl", [row(n) for n in range(40)])
+def test_a_sample_holds_the_questions_that_the_seed_puts_first(write: Write) -> None:
+    path = write("q.jsonl", [row(n) for n in range(40)])
     first = in_order(load(path, "jsonl").questions, seed=7)[:5]
     assert in_order(load(path, "jsonl", samples=5, seed=7).questions, seed=7) == first
 
 
-def test_broken_records_are_counted_and_the_first_is_shown_with_its_line(as_lines: Write) -> None:
-    path = as_lines("q.jsonl", [row(0), row(1, answer=""), *(row(n) for n in range(2, 200))])
+def test_broken_records_are_counted_and_the_first_is_shown_with_its_line(write: Write) -> None:
+    path = write("q.jsonl", [row(0), row(1, answer=""), *(row(n) for n in range(2, 200))])
     data = load(path, "jsonl")
     assert (data.records, data.n_broken) == (200, 1)
     assert data.notes() == f"1 of 200 records are broken and not used, such as {path}:2: answers: is empty"
 
 
-def test_more_broken_records_than_allowed_are_an_error_that_shows_the_first(as_lines: Write) -> None:
-    path = as_lines("q.jsonl", [row(0), *(row(n, answer="") for n in range(1, 6)), *(row(n) for n in range(6, 100))])
+def test_more_broken_records_than_allowed_are_an_error_that_shows_the_first(write: Write) -> None:
+    path = write("q.jsonl", [row(0), *(row(n, answer="") for n in range(1, 6)), *(row(n) for n in range(6, 100))])
     with pytest.raises(UserError) as raised:
         load(path, "jsonl")
     text = str(raised.value)
@@ -41,8 +41,8 @@ def test_more_broken_records_than_allowed_are_an_error_that_shows_the_first(as_l
     assert f"{path}:5: " not in text
 
 
-def test_a_file_of_another_format_is_told_by_what_it_is(as_list: Write) -> None:
-    path = as_list("h.json", [{"question": "What?", "answer": "it", "type": "bridge"}])
+def test_a_file_of_another_format_is_told_by_what_it_is(write: Write) -> None:
+    path = write("h.json", [{"question": "What?", "answer": "it", "type": "bridge"}])
     with pytest.raises(UserError, match=r"h\.json: expected MuSiQue: .*; found a file of the format 'hotpotqa'"):
         load(path, "musique")
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.records import Document, Question
-from r_eval.tasks.loaders import Data, format_of, load
+from r_eval.records import Document
+from r_eval.tasks.loaders import format_of, load
 from r_eval.tasks.loaders.data import format_by_name
 from r_eval.tasks.loaders.soay import answer_of
-from tests.tasks.loaders.conftest import Write
+from tests.tasks.loaders.conftest import Write, only
 
 HOTPOT: dict[str, Any] = {
     "_id": "5a7a06935542990198eaf050",
@@ -85,15 +84,10 @@ RECORDS: dict[str, Any] = {
 }
 
 
-def only(data: Data) -> Question:
-    (question,) = data.questions
-    return question
-
-
 @pytest.mark.parametrize("name", sorted(RECORDS))
-def test_a_file_is_recognised_by_its_first_records(as_list: Write, as_lines: Write, name: str) -> None:
+def test_a_file_is_recognised_by_its_first_records(write: Write, name: str) -> None:
     records = [RECORDS[name]] * 2
-    assert format_of(as_list("one", [{"question": "What?"}, *records])) == format_of(as_lines("two", records)) == name
+    assert format_of(write("one", [{"question": "What?"}, *records])) == format_of(write("two.jsonl", records)) == name
 
 
 def test_triples_are_recognised_by_their_first_line(tmp_path: Path) -> None:
@@ -127,9 +121,9 @@ def test_an_unknown_name_gets_a_hint() -> None:
     ],
 )
 def test_a_record_becomes_a_question(
-    as_list: Write, format: str, change: dict[str, Any], answers: list[str], level: str, visible: str
+    write: Write, format: str, change: dict[str, Any], answers: list[str], level: str, visible: str
 ) -> None:
-    question = only(load(as_list("x.json", [{**RECORDS[format], **change}]), format))
+    question = only(load(write("x.json", [{**RECORDS[format], **change}]), format))
     assert (question.answers, question.level) == (answers, level)
     assert visible in question.question
 
@@ -137,8 +131,8 @@ def test_a_record_becomes_a_question(
 # Multi-hop questions
 
 
-def test_hotpotqa_keeps_all_that_is_known_of_a_question(as_list: Write) -> None:
-    question = only(load(as_list("h.json", [HOTPOT]), "hotpotqa"))
+def test_hotpotqa_keeps_all_that_is_known_of_a_question(write: Write) -> None:
+    question = only(load(write("h.json", [HOTPOT]), "hotpotqa"))
     assert (question.id, question.question, question.answers) == (HOTPOT["_id"], HOTPOT["question"], ["Ostholm"])
     assert question.evidence == []
     assert question.context == [
@@ -150,20 +144,20 @@ def test_hotpotqa_keeps_all_that_is_known_of_a_question(as_list: Write) -> None:
 
 
 @pytest.mark.parametrize("answer", ["yes", "No", "7"])
-def test_an_answer_that_is_in_any_text_rests_on_the_pages_names(as_list: Write, answer: str) -> None:
-    question = only(load(as_list("h.json", [{**HOTPOT, "answer": answer}]), "hotpotqa"))
+def test_an_answer_that_is_in_any_text_rests_on_the_pages_names(write: Write, answer: str) -> None:
+    question = only(load(write("h.json", [{**HOTPOT, "answer": answer}]), "hotpotqa"))
     assert question.evidence == ["Bakkaroy", "Ostholm"]
 
 
-def test_2wiki_takes_the_aliases_of_its_answers_from_their_own_file(as_list: Write, as_lines: Write) -> None:
-    aliases = as_lines("aliases.json", [{"Q_id": "Q2", "aliases": ["Ostholm Light"], "demonyms": []}])
-    question = only(load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(aliases)}))
+def test_2wiki_takes_the_aliases_of_its_answers_from_their_own_file(write: Write) -> None:
+    aliases = write("aliases.json", [{"Q_id": "Q2", "aliases": ["Ostholm Light"], "demonyms": []}])
+    question = only(load(write("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(aliases)}))
     assert (question.answers, question.meta["triples"]) == (["Ostholm", "Ostholm Light"], TWO_WIKI["evidences"])
 
 
-def test_musique_unanswerable_twins_are_left_out_and_counted(as_lines: Write) -> None:
+def test_musique_unanswerable_twins_are_left_out_and_counted(write: Write) -> None:
     twin = {**MUSIQUE, "answerable": False}
-    data = load(as_lines("m.jsonl", [twin, MUSIQUE, {**twin, "id": "3hop1__1_2_3"}]), "musique")
+    data = load(write("m.jsonl", [twin, MUSIQUE, {**twin, "id": "3hop1__1_2_3"}]), "musique")
     assert (only(data).meta["hops"], data.records, data.skipped) == (2, 3, {"unanswerable": 2})
 
 
@@ -171,26 +165,25 @@ def test_musique_unanswerable_twins_are_left_out_and_counted(as_lines: Write) ->
 
 
 @pytest.mark.parametrize(("name", "level"), [("1-1_a.json", "KS"), ("2-3_a.json", "KU"), ("3-4_a.json", "KA")])
-def test_kola_has_the_level_of_its_name_and_no_demonstrations(tmp_path: Path, name: str, level: str) -> None:
+def test_kola_has_the_level_of_its_name_and_no_demonstrations(write: Write, name: str, level: str) -> None:
     text = "Q: Where is Lund?\nA: It is here. So the answer is: here.\nQ: Where is Ostholm? \nA: "
     references = [{"output": {"text": "Sund"}, "tags": ["correct"]}]
     state = {"instance": {"input": {"text": text}, "references": references, "split": "test", "id": "id1295"}}
-    (tmp_path / name).write_text(json.dumps({"adapter_spec": {}, "request_states": [state]}), encoding="utf-8")
-    question = only(load(tmp_path / name, "kola"))
+    question = only(load(write(name, {"adapter_spec": {}, "request_states": [state]}), "kola"))
     assert (question.question, question.level) == ("Where is Ostholm?", level)
 
 
-def test_easy_are_the_templates_of_one_call_and_the_eighth_is_one_of_them(as_lines: Write) -> None:
+def test_easy_are_the_templates_of_one_call_and_the_eighth_is_one_of_them(write: Write) -> None:
     for number in (1, 8, 9):
-        as_lines(f"soay/{number}.jsonl", [{**SOAY, "Query_en": f"Question {number}-{n}?"} for n in range(2)])
-    folder = as_lines("soay/readme.txt", []).parent
+        write(f"soay/{number}.jsonl", [{**SOAY, "Query_en": f"Question {number}-{n}?"} for n in range(2)])
+    folder = write("soay/readme.txt", "").parent
     data = load(folder, "soay", settings={"difficulty": "easy"})
     assert {q.meta["template"] for q in data.questions} == {1, 8}
     assert data.skipped == {"not easy": 2}
 
 
-def test_soay_comes_in_chinese_and_without_records_that_lack_an_answer(as_lines: Write) -> None:
-    data = load(as_lines("1.jsonl", [SOAY, {**SOAY, "Answer": ""}]), "soay", settings={"language": "zh"})
+def test_soay_comes_in_chinese_and_without_records_that_lack_an_answer(write: Write) -> None:
+    data = load(write("1.jsonl", [SOAY, {**SOAY, "Answer": ""}]), "soay", settings={"language": "zh"})
     assert (only(data).question, data.skipped) == (SOAY["Query"], {"without an answer": 1})
 
 

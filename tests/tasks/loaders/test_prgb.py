@@ -45,8 +45,8 @@ Cells = Callable[[list[dict[str, Any]]], Path]
 
 
 @pytest.fixture
-def mixed(as_lines: Write) -> Path:
-    return as_lines("prgb.jsonl", RECORDS)
+def mixed(write: Write) -> Path:
+    return write("prgb.jsonl", RECORDS)
 
 
 @pytest.fixture(params=[json.dumps, repr], ids=["json", "python"])
@@ -100,8 +100,8 @@ def test_less_noise_and_fewer_variants_than_wanted_are_told(mixed: Path) -> None
 
 
 @pytest.mark.parametrize("size", [3, 7, 30])
-def test_a_sample_is_of_whole_records(as_lines: Write, size: int) -> None:
-    path = as_lines("many.jsonl", [record(f"filter-{n}") for n in range(10)])
+def test_a_sample_is_of_whole_records(write: Write, size: int) -> None:
+    path = write("many.jsonl", [record(f"filter-{n}") for n in range(10)])
     data = read(path, samples=size)
     assert len(data.questions) == min(size, 30)
     assert len({q.meta["document"] for q in data.questions}) == -(-size // 3)
@@ -121,8 +121,8 @@ def test_a_sample_is_of_whole_records(as_lines: Write, size: int) -> None:
         ({"query": "\ud800?"}, "query: holds half of a surrogate pair"),
     ],
 )
-def test_a_broken_record_is_told_with_its_place_and_id(as_lines: Write, changes: dict[str, Any], why: str) -> None:
-    data = read(as_lines("x.jsonl", [record(), record("filter-9", **changes)]), broken=0.5)
+def test_a_broken_record_is_told_with_its_place_and_id(write: Write, changes: dict[str, Any], why: str) -> None:
+    data = read(write("x.jsonl", [record(), record("filter-9", **changes)]), broken=0.5)
     (fault,) = data.faults
     assert fault.place.endswith("x.jsonl:2: record filter-9")
     assert why in fault.reason

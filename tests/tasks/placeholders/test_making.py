@@ -19,6 +19,7 @@ from r_eval.tasks.placeholders.world import RECORDS, World, read_world
 from r_eval.tasks.questions import write_questions
 from scripts.data.tasks import of_world
 from tests.commands import typed_here
+from tests.tasks.conftest import write_llm
 
 FOLDER = base.task_files()["prgb/filtering"].parent
 WORLDS = {name: read_world(FOLDER / f"{name}.placeholders.yaml") for name in ("en", "zh")}
@@ -85,13 +86,6 @@ def test_what_answers_is_as_its_sub_task_says(language: str) -> None:
         )
 
 
-def writer(folder: Path, reply: str) -> str:
-    text = "import re\ndef write(request):\n    text = request.messages[0].content\n"
-    text += "    fact = re.search(r'not as the first one: (.*)', text)[1]\n"
-    (folder / "writer.py").write_text(f"{text}    return {reply}\n", encoding="utf-8")
-    return f"scripted/{folder}/writer.py:write"
-
-
 @pytest.mark.parametrize(
     ("reply", "noise", "said"),
     [
@@ -102,7 +96,8 @@ def writer(folder: Path, reply: str) -> str:
     ],
 )
 def test_an_llm_writes_the_documents_around_the_facts(reply: str, noise: str, said: str, tmp_path: Path) -> None:
-    wanted = {"records": {"filter": 2}, "variants": 2, "llm": writer(tmp_path, reply)}
+    llm = write_llm(tmp_path, reply.replace("fact", "re.search(r'not as the first one: (.*)', text)[1]"))
+    wanted = {"records": {"filter": 2}, "variants": 2, "llm": llm}
     world = World.model_validate(small(placeholders=wanted, facts={"A": {"wheels": "seven"}}))
     (tmp_path / "world.yaml").write_text(world.model_dump_json(by_alias=True, exclude_none=True), encoding="utf-8")
     done = typed_here(["generate", "world.yaml", "--out", "r.jsonl"], tmp_path)
@@ -127,15 +122,9 @@ def small(**changes: Any) -> dict[str, Any]:
 
 def test_facts_of_ones_own_stand_in_the_noise(tmp_path: Path) -> None:
     (tmp_path / "own.tsv").write_text("subject\trelation\tobject\nA\twheels\tseven\nZ\twheels\t1\n", encoding="utf-8")
-    (tmp_path / "world.yaml").write_text(
-        World.model_validate(small()).model_dump_json(by_alias=True, exclude_none=True)
-    )
-    text = (tmp_path / "world.yaml").read_text(encoding="utf-8")
-    (tmp_path / "world.yaml").write_text(f'{text[:-1]}, "triples": "own.tsv"}}', encoding="utf-8")
-    noise = [
-        text for record in make_records(read_world(tmp_path / "world.yaml")) for text in record["noise_doc_level2"]
-    ]
-    assert "A has seven wheels." in noise
+    (tmp_path / "world.yaml").write_text(json.dumps(small(triples="own.tsv")), encoding="utf-8")
+    records = make_records(read_world(tmp_path / "world.yaml"))
+    assert "A has seven wheels." in {text for record in records for text in record["noise_doc_level2"]}
 
 
 def test_too_few_values_are_told_with_their_sort() -> None:
@@ -148,6 +137,8 @@ def test_too_few_values_are_told_with_their_sort() -> None:
     [
         ({"values": {}}, "there are none called 'n'"),
         ({"values": {"n": {"from": 3, "to": 1}}}, "from is 3, which is above to, 1"),
+        ({"facts": {"A": {"wheels": False}}}, "should be a valid string"),
+        ({"facts": {"A": {"wheels": None}}}, "should be a valid string"),
         ({"facts": {"Q": {"wheels": 3}}}, "'Q' is a member of no kind"),
         ({"kinds": {"mill": {"dimensions": ["sails"], "members": ["A", "B", "C"]}}}, "there is no dimension 'sails'"),
         ({"kinds": {"mill": {"dimensions": ["wheels"], "members": ["A", "B", "A"]}}}, "'A' is a member twice"),
