@@ -233,6 +233,3 @@ def test_a_dead_server_is_soon_tried_once_per_call(monkeypatch: pytest.MonkeyPat
     assert run(server, talk, connections=1).text == "back"
     assert 30 < len(server.bodies) < 30 + 2 * attempts.ATTEMPTS
     assert "has been down for" in str(errors[-1])
-
-
-# What a call took
