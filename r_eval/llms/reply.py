@@ -74,9 +74,9 @@ def decode_body(body: bytes) -> Any:
     """
     try:
         return from_json(body)
-    except ValueError:  # it may still hold a lone surrogate or a broken character
+    except ValueError:  # it may still hold a lone surrogate, a broken character or a bare line break
         try:
-            return clean_data(json.loads(body.decode("utf-8-sig", "replace")))
+            return clean_data(json.loads(body.decode("utf-8-sig", "replace"), strict=False))
         except RecursionError:
             raise ValueError("it is nested too deep") from None
 

@@ -137,8 +137,9 @@ def test_an_estimate_holds_nothing_up(made: ToolCall) -> None:
     ("body", "text"),
     [(b'{"a": "\\ud83c"}', "\ufffd"), (b'{"a": "\\ud83c\\udf0d"}', "🌍"),
      ('{"a": "内"}'.encode()[:-3] + b'"}', "\ufffd"),
-     (b'\xef\xbb\xbf{"a": "x"}', "x"), ('{"a": "\u2028\u2029\x85"}'.encode(), "\u2028\u2029\x85")],
-    ids=["half a surrogate pair", "a whole pair", "half a character", "a byte-order mark", "line separators"],
+     (b'\xef\xbb\xbf{"a": "x"}', "x"), (b'{"a": "x\n\ty"}', "x\n\ty"),
+     ('{"a": "\u2028\u2029\x85"}'.encode(), "\u2028\u2029\x85")],
+    ids=["half a surrogate pair", "a whole pair", "half a character", "byte-order mark", "bare breaks", "separators"],
 )  # fmt: skip
 def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
     assert decode_body(body) == {"a": text}
@@ -162,6 +163,14 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
         ("[THINK]Kenya.[/THINK]Nairobi", "Kenya.", "Nairobi"),
         ("◁think▷Kenya.◁/think▷Nairobi", "Kenya.", "Nairobi"),
         ("<THINK>Kenya.</THINK>🌍", "Kenya.", "🌍"),
+        ("<longcat_think>肯尼亚</longcat_think>内罗毕", "肯尼亚", "内罗毕"),
+        ("<|channel>thought\n肯尼亚<channel|>内罗毕", "肯尼亚", "内罗毕"),
+        ("肯尼亚<channel|>内罗毕", "肯尼亚", "内罗毕"),
+        ("<|inner_prefix|>肯尼亚<|inner_suffix|>内罗毕", "肯尼亚", "内罗毕"),
+        ("<|START_THINKING|>K.<|END_THINKING|><|START_RESPONSE|>N<|END_RESPONSE|>", "K.", "N"),
+        ("<|begin_of_thought|>K.<|end_of_thought|><|begin_of_solution|>N<|end_of_solution|>", "K.", "N"),
+        ("analysisKenya.assistantcommentaryHm.assistantfinalNairobi", "Kenya.\nHm.", "Nairobi"),
+        ("analysis of Kenya", "", "analysis of Kenya"),
         (
             "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant<|channel|>final<|message|>Nairobi<|return|>",
             "Kenya.",
