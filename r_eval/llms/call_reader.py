@@ -45,12 +45,17 @@ NOISE = re.compile(r"<[^<>\n]{0,60}>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20}|```\w{0,20}
 NO_NAMES = frozenset(("function", "name", "json", "code", "commentary", ">", "/"))
 LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
-    r"(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：][\s*_`\"]*+(?:```\w*\s*+)?"
+    r"(?:(?P<label>(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：])[\s*_`\"]*+(?:```\w*\s*+)?|^(?=[\w.-]{1,99}\n\{))"
     r"(?P<name>Final Answer|[^\W\d][\w.-]{0,99}+)"
     r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|(?P<end>[*_`\". \t]*+$))?",
     re.IGNORECASE | re.MULTILINE,
 )
-INPUT = re.compile(r"\s*+[>*_ \t]*+(?:Action[ _]?)?Input(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+", re.IGNORECASE)
+INPUT = re.compile(
+    r"[,;]?\s*+[>*_ \t-]*+(?:Action[ _]?)?(?:Input|Arguments|Parameters)(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+"
+    r"|:?\s*+(?=\{)",
+    re.IGNORECASE,
+)
+"""What the input of an action is behind; JSON may follow its name at once."""
 NEXT_LINE = re.compile(rf"{LINE}(?:Thought|Observation|Final Answer)\b", re.IGNORECASE | re.MULTILINE)
 BRACKET = re.compile(
     r"(?<![\w.])(?P<print>print\()?(?:(?:functions|default_api|tools|api)\.)?"
@@ -155,7 +160,7 @@ class CallReader(ArgumentReader):
             begin = -1
 
     def actions(self, text: str) -> Iterator[Found]:
-        """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
+        """`Action: Search` with `Action Input: ...` or `Action: Search[...]`; a tool's name and JSON alone (GLM-4)."""
         lines = list(islice(ACTION.finditer(text), MAX_CALLS))
         for match, after in zip_longest(lines, lines[1:]):
             if self.budget.pieces < 0:
@@ -171,7 +176,8 @@ class CallReader(ArgumentReader):
                 end = following.start() if following else end
                 call = self.from_text(name, text[argument.end() : end])
                 is_named = call.arguments and "input" not in call.arguments
-                if is_known or is_named or (self.loose and not NONE_NAME.fullmatch(name)):
+                is_other = match["label"] and not NONE_NAME.fullmatch(name) and (is_named or self.loose)
+                if is_known or is_other:
                     yield Found(begin, call)
             elif is_known and match["end"] is not None and _is_alone(text, match.start(), match.end()):
                 yield Found(begin, self.call(name, None if self.parameters(name) else {}))

@@ -60,6 +60,10 @@ JSON_NOTATIONS = {
     "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.Search:0<|tool_call_argument_begin|>"
     '{"entity": "@"}<|tool_call_end|><|tool_calls_section_end|>',
     "react": 'Action: Search\nAction Input: {"entity": "@"}',
+    "react_list": '- Action: Search\n- Arguments: {"entity": "@"}',
+    "react_one_line": 'Action: Search, Action Input: {"entity": "@"}',
+    "react_json_at_once": 'Action: Search {"entity": "@"}',
+    "glm_4": 'Search\n{"entity": "@"}',
     "react_numbered": '**Action 1:** `Search`\n**Action Input 1:** {"entity": "@"}',
     "fence": '```json\n{"name": "Search", "arguments": {"entity": "@"}}\n```',
     "fence_action": 'Action:\n```\n{"action": "Search", "action_input": {"entity": "@"}}\n```',
@@ -290,6 +294,8 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
         '{"name": "Search", "description": "Find a page."}',
         '[{"name": "Nairobi", "population": 4397073}, {"name": "Mombasa", "population": 1208333}]',
         '{"action": "none", "input": {"reason": "done"}}',
+        'Action: none\n{"reason": "done"}',
+        'Output\n{"entity": "Kenya"}',
         "```python\ndef Search(entity='Kenya'):\n    return index[entity]\n```",
         "```python\nresult = re.search('Kenya', text)\nprint(result.Search('x'))\n```",
         "```python\nfor page in Search(entity=title):\n    print(page)\n```",
@@ -338,7 +344,7 @@ PIECES = [
     "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>Search\n```json\n{", "Action:",
     "Action: Search\n", "Action: Search\nAction Input: {", "Action: Search[", "Observation\n", "```json\n{\n",
     "Search(Search(", "Search()\n", "Search(entity='a',", '{"name":"Search","arguments":{', '{"Search":', '"""', " ",
-    "-", "9", "a", "a:", "\\", "\n>", "x-", "[" + "x" * 300,
+    "-", "9", "a", "a:", "\\", "\n>", "x-", "Search\n{", "[" + "x" * 300,
 ]  # fmt: skip
 
 
