@@ -30,7 +30,8 @@ PROPERTIES = {
     "where": {"type": "object"},
 }
 TYPED = ToolSpec("rank", "Rank papers.", {"type": "object", "properties": PROPERTIES, "required": ["topic"]})
-TOOLS = (SEARCH, LOOKUP, FINISH, TYPED)
+NOW = ToolSpec("Now", "Tell the time.", {"type": "object", "properties": {}})
+TOOLS = (SEARCH, LOOKUP, FINISH, TYPED, NOW)
 
 
 def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -192,10 +193,18 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     ("Search(entity=3.50)", [search("3.50")]),
     ("Finish(answer=true)", [("Finish", {"answer": True})]),
     ('I must call Search(entity="Kenya") now.', [KENYA]),
+    ("Search(entity=\"Lookup(keyword='a')\")", [search("Lookup(keyword='a')")]),
+    ('Search ("Kenya")', [KENYA]),
+    ("- Lookup [river]", [lookup("river")]),
+    ("> Lookup(river)", [lookup("river")]),
+    ("Search[Foo (film)]", [search("Foo (film)")]),
+    ("Now()", [("Now", {})]),
     ('[Search(entity="Kenya"), Search(entity="Uganda")]', [KENYA, UGANDA]),
     ('[Search(entity="Kenya"), Lookup(keyword="capital")]', [KENYA, lookup("capital")]),
     # actions
-    ("Action: Lookup\nAction Input: capital city", [lookup("capital city")]),
+    ("Action: Lookup\nAction Input: capital city\nThought: I see.", [lookup("capital city")]),
+    ("Action: Lookup\nAction Input: a\nAction: Lookup\nAction Input: b", [lookup("a"), lookup("b")]),
+    ("Action: Now", [("Now", {})]),
     ("Action: Lookup\nAction Input: `capital`\nObservation: Nairobi", [lookup("capital")]),
     ('Action: Search\nAction Input: entity="Kenya", limit="3"', [search("Kenya", limit="3")]),
     ("Thought: I see.\nAction: Finish\nAction Input: Nairobi", [("Finish", {"answer": "Nairobi"})]),
@@ -207,6 +216,7 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     # JSON
     (f"As [1] and {{it}} say, f{{x: {PLAIN}", [KENYA]),
     ('{"function": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
+    ('{"action": "call", "tool": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
     ('{"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}', [KENYA]),
     ('<tool_call>{"name": "Search", "arguments": {"entity": "Kenya"}', [KENYA]),
     (f"{OTHER}\n<tool_call>{PLAIN}</tool_call>", [KENYA]),
@@ -250,6 +260,7 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
         ("<tool_call>\n", ""),
         ("<tool_call>Search for Kenya</tool_call>", "Search"),
         ('<tool_call>{"entity": "Kenya"}</tool_call>', ""),
+        ("I look: <tool_call>{", ""),
         ("[TOOL_CALLS] Kenya", ""),
         ("<tool_call>" + "[" * 5000, ""),
         ("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", ""),
@@ -287,13 +298,22 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
         "A call begins with `<tool_call>` and ends with `</tool_call>`.",
         "Search[1] and Lookup [2] are names of two papers.",
         "Search (the tool) finds nothing; Search(entity) is its signature.",
+        'I used Search ("Kenya") before.',
+        "# Search (first step)\n\nSearch(entity)\nLookup(keyword...)",
+        "Action: Look[Kenya]",
+        "Action: Look\nAction Input: Kenya",
+        "The first Action: Search",
         '{"answer": "Nairobi", "confidence": 0.9}',
         '```json\n{"answer": ["Nairobi"], "sources": [{"title": "Kenya", "page": 3}]}\n```',
-        '{"name": "GPT-3", "parameters": "175B", "released": 2020}',
+        '{"name": "GPT_3", "parameters": {"count": "175B"}, "released": 2020}',
+        '{"name": "A study", "parameters": {"count": 5}}',
+        '{"name": "Look", "arguments": {}}',
+        '{"name": "Look", "input": "Kenya"}',
         '{"name": "Search", "description": "Find a page.", "parameters": {"type": "object", "properties": {}}}',
         '{"name": "Search", "description": "Find a page."}',
         '[{"name": "Nairobi", "population": 4397073}, {"name": "Mombasa", "population": 1208333}]',
-        '{"action": "none", "input": {"reason": "done"}}',
+        '{"action": "wait", "input": {"reason": "done"}}',
+        '{"tool": "none", "input": {"reason": "done"}}',
         'Action: none\n{"reason": "done"}',
         'Output\n{"entity": "Kenya"}',
         "```python\ndef Search(entity='Kenya'):\n    return index[entity]\n```",
@@ -301,6 +321,7 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
         "```python\nfor page in Search(entity=title):\n    print(page)\n```",
         "   \n",
         "Search(",
+        "Search[",
         "Look(entity='Kenya')",
         "The set {'a', 'b'} isn't a call, nor is {1: 2}.",
     ],
