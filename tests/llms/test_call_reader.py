@@ -28,10 +28,12 @@ PROPERTIES = {
     "recent": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
     "years": {"type": "array", "items": {"type": "integer"}},
     "where": {"type": "object"},
+    "note": {"anyOf": [{"type": "null"}, TEXT]},
 }
 TYPED = ToolSpec("rank", "Rank papers.", {"type": "object", "properties": PROPERTIES, "required": ["topic"]})
 NOW = ToolSpec("Now", "Tell the time.", {"type": "object", "properties": {}})
-TOOLS = (SEARCH, LOOKUP, FINISH, TYPED, NOW)
+PAGE = ToolSpec("Page", "Read.", {"type": "object", "properties": {"no": True, "title": TEXT}, "required": ["title"]})
+TOOLS = (SEARCH, LOOKUP, FINISH, TYPED, NOW, PAGE)
 
 
 def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -155,12 +157,13 @@ def test_tagged_parameters_are_texts_and_lists_and_objects_data() -> None:
         "topic": "[7]",
         "limit": "5",
         "recent": "True",
-        "unknown": "a\n  b",
+        "ratio": "[7] x",
+        "unknown": "a\n  [1]",
         "years": "[20, 21,]",
         "where": "{'a': 1}",
     }
     body = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in given.items())
-    for text in (body, body.replace("</parameter>\n", "")):
+    for text in (body, body.replace("</parameter>\n", ""), body.replace("\n</", " </")):
         read = calls(f"<tool_call><function=rank>\n{text}</function></tool_call>")
         assert read == [("rank", {**given, "years": [20, 21], "where": {"a": 1}})]
 
@@ -190,6 +193,18 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     ("print(Search(entity='Côte d'Ivoire'))", [search("Côte d'Ivoire")]),
     ('Search(entity="a\nb",)', [search("a\nb")]),
     ("Search(entity=true)", [search("true")]),
+    ('Search({"entity": "Kenya"})', [KENYA]),
+    ("Search(entty=Kenya)", [("Search", {"entty": "Kenya"})]),
+    ("Search(Kenya: a history)", [search("Kenya: a history")]),
+    ("Search[1990, 5]", [search("1990", limit="5")]),
+    ("Lookup[1990, 1991]", [lookup("1990, 1991")]),
+    ("Lookup[keyword: river]", [lookup("river")]),
+    ("Page[Kenya]", [("Page", {"title": "Kenya"})]),
+    ("Page(no=3)", [("Page", {"no": 3})]),
+    ('rank(where={"a": 1})', [("rank", {"where": {"a": 1}})]),
+    ('rank("RAG", note=5)', [rank("RAG", note="5")]),
+    ("Finish(answer=3.50)", [("Finish", {"answer": "3.50"})]),
+    ("Finish(answer=None)", [("Finish", {"answer": "None"})]),
     ("Search(entity=3.50)", [search("3.50")]),
     ("Finish(answer=true)", [("Finish", {"answer": True})]),
     ('I must call Search(entity="Kenya") now.', [KENYA]),
@@ -205,6 +220,10 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     ("Action: Lookup\nAction Input: capital city\nThought: I see.", [lookup("capital city")]),
     ("Action: Lookup\nAction Input: a\nAction: Lookup\nAction Input: b", [lookup("a"), lookup("b")]),
     ("Action: Now", [("Now", {})]),
+    ("Action: Search\nAction Input: Kenya city", [search("Kenya city")]),
+    ('Action: Search\nAction Input: entity="<b>"', [search("<b>")]),
+    ("Action: Lookup\nAction Input: <b>", [lookup("<b>")]),
+    ("Action: Lookup\nAction Input: 1) or (2", [lookup("1) or (2")]),
     ("Action: Lookup\nAction Input: `capital`\nObservation: Nairobi", [lookup("capital")]),
     ('Action: Search\nAction Input: entity="Kenya", limit="3"', [search("Kenya", limit="3")]),
     ("Thought: I see.\nAction: Finish\nAction Input: Nairobi", [("Finish", {"answer": "Nairobi"})]),
@@ -218,6 +237,9 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     ('{"function": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
     ('{"action": "call", "tool": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
     ('{"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}', [KENYA]),
+    ('{"name": "Lookup", "arguments": 5}', [("Lookup", {"keyword": 5})]),
+    ('{"name": "Finish", "arguments": ["a", "b"]}', [("Finish", {"answer": ["a", "b"]})]),
+    ('{"name": "Now", "arguments": null}', [("Now", {})]),
     ('<tool_call>{"name": "Search", "arguments": {"entity": "Kenya"}', [KENYA]),
     (f"{OTHER}\n<tool_call>{PLAIN}</tool_call>", [KENYA]),
     (f"<tool_call>[{PLAIN}, {OTHER}]</tool_call>", [KENYA, UGANDA]),
@@ -253,6 +275,7 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
     [
         ('<function=Search>{"entity": </function>', "Search"),
         ("Action: Search", "Search"),
+        ('Action: Search\nAction Input: "entity": "Kenya"', "Search"),
         ("<function=Search>\n<paramet", "Search"),
         ('{"name": "Search", "arguments": "entity": "Kenya"}', "Search"),
         ('{"name": "Search", "arguments": [1, 2]}', "Search"),
@@ -271,6 +294,14 @@ def test_a_marked_call_that_cannot_be_read_says_how_to_write_one(text: str, name
     assert (call.name, call.arguments) == (name, {})
     assert call.error is not None
     assert '<tool_call>{"name"' in call.error
+    assert (f"arguments of {name} must" in call.error) is bool(name)
+
+
+@pytest.mark.parametrize("notation", EVERY)
+def test_a_call_whose_end_was_cut_off_with_the_reply_is_not_trusted(notation: str) -> None:
+    (call,) = read(Reply(DAMAGE["cut"](EVERY[notation]), finish="length"), TOOLS).tool_calls
+    assert (call.name, call.arguments) == ("Search", {})
+    assert call.error == "The call of Search was cut off. Send it again, shorter."
 
 
 @pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "...", "__import__('os').getcwd()", "[].append"])
@@ -322,6 +353,7 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
         "   \n",
         "Search(",
         "Search[",
+        'Write Search(entity="Kenya" and so on.',
         "Look(entity='Kenya')",
         "The set {'a', 'b'} isn't a call, nor is {1: 2}.",
     ],
