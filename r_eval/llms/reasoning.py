@@ -39,8 +39,6 @@ MAX_MARKS, MAX_TEXT = 500, 200_000
 def split_reasoning(reply: Reply) -> Reply:
     """A reply whose text is the answer alone; what was thought is its `reasoning`."""
     thought, text = split_text(reply.text)
-    if text == reply.text:
-        return reply
     whole = "\n".join(filter(None, [reply.reasoning, thought]))
     return dataclasses.replace(reply, text=text, reasoning=whole)
 
@@ -54,9 +52,8 @@ def split_text(text: str) -> tuple[str, str]:
     if text.startswith("analysis") and "assistantfinal" in text:
         text = BARE_CHANNEL.sub(r"<|channel|>\1<|message|>", text[:MAX_TEXT]) + text[MAX_TEXT:]
     thoughts, answers = (_channels if "<|channel|>" in text else _tagged)(text)
-    if not thoughts and "".join(answers) == text:
-        return "", text
-    return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()
+    answer = "".join(answers)
+    return "\n".join(t.strip() for t in thoughts if t.strip()), answer if answer == text else answer.strip()
 
 
 def _tagged(text: str) -> tuple[list[str], list[str]]:

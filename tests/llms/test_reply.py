@@ -53,7 +53,8 @@ def nested(levels: int) -> Any:
 
 @pytest.mark.parametrize(
     "data",
-    [None, 7, "no", [], [answer(content="x")], {}, {"choices": {}}, {"choices": [None]}, {"choices": [{"message": []}]},
+    [None, 7, "no", [], [answer(content="x")], {"choices": []}, {"choices": {"a": 1}}, {"choices": [None]},
+     {"choices": [{"message": []}]},
      answer(content=nested(5000)),
      *(answer(content="x", tool_calls=calls) for calls in (7, ["a"], [{"function": "S"}]))],
     ids=range(13),
@@ -65,7 +66,8 @@ def test_an_answer_without_a_reply_is_a_bad_reply(data: Any) -> None:
 # Usage
 
 
-NO_USAGE = (None, {"prompt_tokens": 5, "completion_tokens": {"a": 1}}, {"prompt_tokens": float("nan")}, "12", True)
+UNCOUNTED = ({"a": 1}, "ten", "9" * 30)
+NO_USAGE = (None, *({**USED, "completion_tokens": n} for n in UNCOUNTED), {"prompt_tokens": float("nan")}, "12", True)
 CACHED = (([1], 0), ({"cached_tokens": True}, 0), ({"cached_tokens": 4}, 4))
 
 
@@ -148,11 +150,15 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
 
 # Reasoning in the text
 
+MADE = "<|channel|>commentary to=functions.Search<|message|>{}<|call|>"
+
 
 @pytest.mark.parametrize(
     ("text", "thought", "answer"),
     [
-        ("Nairobi", "", "Nairobi"),
+        (" Nairobi\n", "", " Nairobi\n"),
+        ("Nairobi<think>Kenya.</think>", "Kenya.", "Nairobi"),
+        ("<think>one</think>A</think>B", "one", "AB"),
         ("<think>\nKenya.\n</think>\n\nNairobi", "Kenya.", "Nairobi"),
         ("<think></think>Nairobi", "", "Nairobi"),
         ("Kenya.</think>Nairobi", "Kenya.", "Nairobi"),
@@ -170,7 +176,7 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
         ("<|START_THINKING|>K.<|END_THINKING|><|START_RESPONSE|>N<|END_RESPONSE|>", "K.", "N"),
         ("<|begin_of_thought|>K.<|end_of_thought|><|begin_of_solution|>N<|end_of_solution|>", "K.", "N"),
         ("analysisKenya.assistantcommentaryHm.assistantfinalNairobi", "Kenya.\nHm.", "Nairobi"),
-        ("analysis of Kenya", "", "analysis of Kenya"),
+        *((text, "", text) for text in ("analysis of Kenya", "an assistantfinal mark", "<|channel|>", MADE)),
         (
             "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant<|channel|>final<|message|>Nairobi<|return|>",
             "Kenya.",
