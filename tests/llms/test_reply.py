@@ -71,6 +71,10 @@ NO_USAGE = (None, *({**USED, "completion_tokens": n} for n in UNCOUNTED), {"prom
 CACHED = (([1], 0), ({"cached_tokens": True}, 0), ({"cached_tokens": 4}, 4))
 
 
+def thinking(count: int) -> dict[str, Any]:
+    return {"completion_tokens_details": {"reasoning_tokens": count}}
+
+
 @pytest.mark.parametrize(
     ("usage", "counted"),
     [
@@ -79,6 +83,11 @@ CACHED = (([1], 0), ({"cached_tokens": True}, 0), ({"cached_tokens": 4}, 4))
         *(({**USED, "prompt_tokens_details": details}, (20, 2, cached)) for details, cached in CACHED),
         *(({**USED, "prompt_tokens": n}, (10**9, 2, 0)) for n in (10**400, 10**15)),
         *(({**USED, "prompt_tokens": n}, (7, 2, 0)) for n in (7.0, "7")),
+        ({**USED, "cached_tokens": 4}, (20, 2, 4)),
+        ({**USED, "total_tokens": 92, **thinking(70)}, (20, 72, 0)),
+        ({**USED, "total_tokens": 92}, (20, 72, 0)),
+        ({**USED, "total_tokens": 22, **thinking(1)}, (20, 2, 0)),
+        ({**USED, "total_tokens": 92, "cache_creation_input_tokens": 70}, (20, 2, 0)),
     ],
 )
 def test_a_usage_counts_under_any_of_its_names_and_is_estimated_where_it_counts_nothing(
