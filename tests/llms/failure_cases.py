@@ -72,6 +72,7 @@ AZURE_FILTER = "The response was filtered due to the prompt triggering Azure Ope
 GOOGLE_QUOTA = "You exceeded your current quota, please check your plan and billing details."
 OPENAI_LONG = "This model's maximum context length is 4097 tokens. However, your messages resulted in 6988 tokens. Please reduce the length of the messages."
 GROQ_TPM = "Request too large for model `llama-3.1-8b-instant` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 7042, please reduce your message size and try again."
+GROQ_TPD = "Rate limit reached on tokens per day (TPD): Limit 500000, Used 499000, Requested 2000. Please try again in 2m59.5s."
 
 CASES = (
     # OpenAI
@@ -80,6 +81,7 @@ CASES = (
     Case("OpenAI", 429, openai("You exceeded your current quota.", "insufficient_quota", code="insufficient_quota"), "quota"),
     Case("OpenAI", 429, openai("Billing hard limit has been reached", code="billing_hard_limit_reached"), "quota"),
     Case("OpenAI", 429, openai("Rate limit reached on requests per day (RPD): Limit 10000. Please try again in 8.64s.", "requests", code="rate_limit_exceeded"), "rate_limit", wait=8.64),
+    Case("OpenAI", 429, openai(GROQ_TPM, "tokens", code="rate_limit_exceeded"), "context"),
     Case("OpenAI", 500, openai("The server had an error while processing your request", "server_error"), "server"),
     Case("OpenAI", 503, openai("The engine is currently overloaded", "server_error"), "server", wait=5.0, headers={"Retry-After": "5"}),
     Case("OpenAI", 503, openai("Slow down", "server_error"), "rate_limit"),
@@ -98,6 +100,7 @@ CASES = (
     # Azure OpenAI
     Case("Azure OpenAI", 400, openai(AZURE_FILTER, None, "prompt", "content_filter", status=400, innererror={"code": "ResponsibleAIPolicyViolation"}), "content_filter"),
     Case("Azure OpenAI", 400, openai(AZURE_FILTER, None, "prompt", None), "content_filter"),
+    Case("Azure OpenAI", 200, choice(finish_reason="content_filter"), "content_filter"),
     Case("Azure OpenAI", 404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment does not exist."}}, "model"),
     Case("Azure OpenAI", 404, {"error": {"code": "404", "message": "Resource not found"}}, "request"),
     Case("Azure OpenAI", 401, {"error": {"code": "401", "message": "Access denied due to invalid subscription key."}}, "key"),
@@ -170,6 +173,9 @@ CASES = (
     Case("Mistral", 503, {"object": "error", "message": "Service unavailable.", "type": "unreachable_backend", "code": "1100"}, "server"),
     # Groq
     Case("Groq", 400, openai("Parsing failed. The model generated output that could not be parsed.", code="output_parse_failed", failed_generation="invalid x-api-key, maximum context length"), "tool_call", text="invalid x-api-key, maximum context length"),
+    Case("Groq", 413, openai("Request too large for model", "tokens", code="rate_limit_exceeded"), "context"),
+    Case("Groq", 400, openai("Failed to generate JSON.", code="novel_failed", failed_generation="x"), "tool_call", text="x"),
+    Case("Groq", 429, openai(GROQ_TPD, "tokens", code="rate_limit_exceeded"), "quota"),
     Case("Groq", 413, openai(GROQ_TPM, "tokens", code="rate_limit_exceeded"), "context"),
     Case("Groq", 400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning_content' is unsupported)]"), "parameter", "reasoning_content"),
     Case("Groq", 400, openai("property 'store' is unsupported, did you mean 'stop'?"), "parameter", "store"),
@@ -288,6 +294,8 @@ CASES = (
     Case("A gateway", 500, {"error": True, "message": "upstream", "status_code": 429}, "rate_limit"),
     Case("A gateway", 400, {"errors": [{"message": "Unrecognized key(s) in object: 'reasoning_content'", "code": "unrecognized_keys"}]}, "parameter", "reasoning_content"),
     Case("A gateway", 425, "", "server"),
+    Case("A gateway", 200, {"detail": "Not Found"}, "server"),
+    Case("A gateway", 200, {"code": 500, "msg": "busy"}, "server"),
     Case("A gateway", 301, "", "request", headers={"Location": "https://user:sk-secret@Other.example:8443/v1"}),
     Case("OpenAI", 400, openai("This prompt is not allowed by the content policy; please stop sending it."), "content_filter"),
     Case("OpenAI", 400, openai("x", code="bio_policy"), "content_filter"),
