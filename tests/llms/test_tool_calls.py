@@ -38,7 +38,10 @@ def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
 @pytest.mark.parametrize("invented", [f"{RESPONSE}\nIn Africa.\n</tool_response>", "Observation 1: In Africa."])
 @pytest.mark.parametrize(
     ("text", "native"),
-    [(f"I look.\n<tool_call>{PLAIN}</tool_call>", ()), ("I look.", (ToolCall("a", "Search", {"entity": "Kenya"}),))],
+    [
+        (f"I look.\n<tool_call>{PLAIN}</tool_call>", ()),
+        ("I look.", (ToolCall("a", "functions.search:0", {"entity": "Kenya"}),)),
+    ],
 )
 def test_an_invented_result_is_cut_and_marked_whichever_way_the_call_came(
     text: str, native: tuple[ToolCall, ...], invented: str
@@ -65,6 +68,29 @@ def test_an_invented_result_is_cut_and_marked_whichever_way_the_call_came(
 def test_a_reply_ends_at_the_first_stop_text(text: str, stop: tuple[str, ...], wanted: str, is_invented: bool) -> None:
     reply, marked = interpret(Reply(text, finish="length"), Request((), stop=stop))
     assert (reply.text, marked, reply.finish) == (wanted, is_invented, "length" if wanted == text else "stop")
+
+
+# The arguments of native calls
+
+
+@pytest.mark.parametrize(
+    ("raw", "arguments", "error"),
+    [
+        *((nothing, {}, None) for nothing in (None, "", "None", "null", "{}")),
+        ({"a": 1}, {"a": 1}, None),
+        ('{"a": "x"', {"a": "x"}, None),
+        ("[1]", {}, "of Search are not a JSON object"),
+        ("Kenya", {}, "of Search cannot be used: they are no sound JSON"),
+        ('{"a": NaN}', {}, "of Search cannot be used: they hold what JSON cannot"),
+    ],
+)
+def test_arguments_are_read_or_the_model_is_told_why_not(raw: Any, arguments: Any, error: str | None) -> None:
+    read, told = parse_arguments(raw, "Search")
+    assert (read, error is None) == (arguments, told is None)
+    assert (error or "") in (told or "")
+    cut = parse_arguments(raw, "", cut=True)[1] or ""
+    assert ("the call was cut off" in cut) is (raw == '{"a": "x"')
+    assert not cut or cut.startswith("The arguments of the call ")
 
 
 # Written into the prompt
@@ -125,7 +151,10 @@ def test_a_call_without_a_result_is_told_to_be_undone_and_a_result_without_a_cal
     again = Message("user", "Well?")
     missing = Message("tool", "Not carried out.", call_id="a.1", name="Search")
     assert repair_history((LOOK, again)) == (LOOK, missing, again)
+    assert repair_history((LOOK,)) == (LOOK, missing)
     assert repair_history((FOUND,)) == (Message("user", FOUND.content),)
+    sound = Message("assistant", "", LOOK.tool_calls), FOUND
+    assert repair_history(sound) is sound
 
 
 @given(st.lists(messages, max_size=8).map(tuple))

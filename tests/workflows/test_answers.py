@@ -73,6 +73,7 @@ JANE = action("searchPerson", name="Jane Roe", organization="Acme")
         ('{"action": "Look", "action_input": {"x": "Kenya"}}', action("Look", x="Kenya")),
         *((text, None) for text in ("", "Nairobi", "Look[Kenya]", "I think (so).", "Action 1:", "ReSearch[Kenya]")),
         ('<tool_call>{"name": "Search", "arg</tool_call>', None),
+        ("Observation: made up\nSearch[Kenya]", None),
     ],
 )
 def test_the_first_action_is_parsed_and_only_a_marked_one_may_have_an_unknown_name(text: str, parsed: Any) -> None:
