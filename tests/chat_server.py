@@ -58,7 +58,6 @@ class Server:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
-        self.at_once = self.most_at_once = 0
         self.url = ""
 
     def app(self) -> web.Application:
@@ -89,10 +88,7 @@ class Server:
         if not opening:
             self.times.append(time.monotonic())
         answer = self._next(body, opening)
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(answer.seconds)
-        self.at_once -= 1
         text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
         if not answer.drop:
             return web.Response(

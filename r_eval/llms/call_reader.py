@@ -45,12 +45,17 @@ NOISE = re.compile(r"<[^<>\n]{0,60}>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20}|```\w{0,20}
 NO_NAMES = frozenset(("function", "name", "json", "code", "commentary", ">", "/"))
 LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
-    r"(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：][\s*_`\"]*+(?:```\w*\s*+)?"
+    r"(?:(?P<label>(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：])[\s*_`\"]*+(?:```\w*\s*+)?|^(?=[\w.-]{1,99}\n\{))"
     r"(?P<name>Final Answer|[^\W\d][\w.-]{0,99}+)"
-    r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|(?P<end>[*_`\". \t]*+$))?",
+    r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|[*_`\". \t]*+$)?",
     re.IGNORECASE | re.MULTILINE,
 )
-INPUT = re.compile(r"\s*+[>*_ \t]*+(?:Action[ _]?)?Input(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+", re.IGNORECASE)
+INPUT = re.compile(
+    r"[,;]?\s*+[>*_ \t-]*+(?:Action[ _]?)?(?:Input|Arguments|Parameters)(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+"
+    r"|:?\s*+(?=\{)",
+    re.IGNORECASE,
+)
+"""What the input of an action is behind; JSON may follow its name at once."""
 NEXT_LINE = re.compile(rf"{LINE}(?:Thought|Observation|Final Answer)\b", re.IGNORECASE | re.MULTILINE)
 BRACKET = re.compile(
     r"(?<![\w.])(?P<print>print\()?(?:(?:functions|default_api|tools|api)\.)?"
@@ -58,7 +63,8 @@ BRACKET = re.compile(
 )
 DEFINITION = re.compile(r"\b(?:def|class|function|func|fn)\s{1,9}\Z")
 DECORATION = re.compile(r"(?<![ \t>*_#-])[ \t>*_#-]*+\Z")
-SENTENCE_END = re.compile(r"(?:\A|[.!?:;>`。！？：；])[ \t*_`]*\Z")
+BEGINNING = re.compile(r"(?:\A|[.!?:;>`。！？：；])[ \t>*_#`•-]*\Z")
+"""What is before a line or a sentence that begins."""
 FORM = re.compile(r"[(){}\[\]=\"'…<>]|\.{3}")
 """Signs of a signature or an example, which no value without quotes has."""
 
@@ -155,7 +161,7 @@ class CallReader(ArgumentReader):
             begin = -1
 
     def actions(self, text: str) -> Iterator[Found]:
-        """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
+        """`Action: Search` with `Action Input: ...` or `Action: Search[...]`; a tool's name and JSON alone (GLM-4)."""
         lines = list(islice(ACTION.finditer(text), MAX_CALLS))
         for match, after in zip_longest(lines, lines[1:]):
             if self.budget.pieces < 0:
@@ -163,17 +169,18 @@ class CallReader(ArgumentReader):
             before, name = _before(text, match.start()), self.spell(match["name"].rstrip("."))
             begin, end = match.start() - len(DECORATION.findall(before)[0]), after.start() if after else len(text)
             is_known = name in self.tools
-            argument = None if match["open"] else INPUT.match(text, match.end(), end)
-            if match["open"] and (is_known or (self.loose and _starts(before))):
+            argument = INPUT.match(text, match.end(), end)
+            if match["open"] and (is_known or (self.loose and BEGINNING.search(before))):
                 yield Found(begin, self.bracketed(name, text, match.end())[0])
             elif argument:
                 following = NEXT_LINE.search(text, argument.end(), end)
                 end = following.start() if following else end
                 call = self.from_text(name, text[argument.end() : end])
                 is_named = call.arguments and "input" not in call.arguments
-                if is_known or is_named or (self.loose and not NONE_NAME.fullmatch(name)):
+                is_other = match["label"] and not NONE_NAME.fullmatch(name) and (is_named or self.loose)
+                if is_known or is_other:
                     yield Found(begin, call)
-            elif is_known and match["end"] is not None and _is_alone(text, match.start(), match.end()):
+            elif is_known and _is_alone(text, match.start(), match.end()):
                 yield Found(begin, self.call(name, None if self.parameters(name) else {}))
 
     def json(self, text: str, marked: bool = False) -> Iterator[Found]:
@@ -187,14 +194,10 @@ class CallReader(ArgumentReader):
         position = 0
         for match in BRACKET.finditer(text):
             name = self.spell(match["name"])
-            if (
-                match.start() < position
-                or not (name in self.tools or (marked and not position))
-                or self.budget.pieces < 0
-            ):
+            if match.start() < position or not (name in self.tools or marked) or self.budget.pieces < 0:
                 continue
             call, end, is_data = self.bracketed(name, text, match.end())
-            if is_data if marked else self._is_made(text, match, end, call, is_data):
+            if self._is_made(text, match, end, call, is_data):
                 yield Found(match.start(), call)
                 position = end
 
@@ -209,7 +212,7 @@ class CallReader(ArgumentReader):
         if is_data and not is_square and (call.arguments or call.error):
             return True
         if self.loose:
-            return _starts(line) or not after
+            return BEGINNING.search(line) is not None or not after
         values = {str(value) for value in call.arguments.values()}
         is_form = values <= self.parameters(call.name).keys() or any(map(FORM.search, values))
         return is_alone and (is_data or is_square or not is_form)
@@ -223,8 +226,7 @@ class CallReader(ArgumentReader):
                 yield from self.from_data(entry, marked, is_closed)
         if not isinstance(data, dict) or not data:
             return
-        named = self._named(data["function"] if isinstance(data.get("function"), dict) else data, marked)
-        if named:
+        if named := self._named(data, marked):
             yield self.call(*named, is_closed)
         elif all(self.spell(key) in self.tools and (marked or isinstance(data[key], dict)) for key in data):
             for name, value in data.items():
@@ -250,7 +252,7 @@ class CallReader(ArgumentReader):
                 return None
             return (name, value) if isinstance(value, dict) and value and (self.loose or key != "action") else None
         if not marked:
-            is_schema = isinstance(value, dict) and value.get("type") == "object" and "properties" in value
+            is_schema = isinstance(value, dict) and {"type", "properties"} <= value.keys()
             if is_schema or not (field or rest.keys() <= self.parameters(name).keys()):
                 return None
         return name, self.from_value(name, value)
@@ -276,11 +278,6 @@ def _after(text: str, start: int) -> str:
 def _is_alone(text: str, start: int, end: int) -> bool:
     """Whether nothing else is on the line or lines of a piece of text."""
     return not (_before(text, start) + _after(text, end)).strip(" `*_>-•\t\r;.")
-
-
-def _starts(line: str) -> bool:
-    """Whether a line or a sentence begins after this."""
-    return not line.strip(" \t>*_#`-•") or SENTENCE_END.search(line) is not None
 
 
 def _is_mentioned(text: str, begin: int, body: str, after: re.Match[str] | None) -> bool:

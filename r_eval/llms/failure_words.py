@@ -28,7 +28,8 @@ def normal(code: str) -> str:
 _CODES = {
     "content_filter": """content_filter content_policy_violation invalid_prompt SAFETY ResponsibleAIPolicyViolation
         data_inspection_failed DataInspectionFailed guardrail_intervened hooks_failed bio_policy
-        misalignment_policy_violation SensitiveContentDetected moderation_blocked 1301 minimax1026 minimax1027""",
+        misalignment_policy_violation SensitiveContentDetected moderation_blocked sensitive_words_detected
+        1301 minimax1026 minimax1027""",
     "context": """context_length_exceeded exceed_context_size_error model_max_prompt_tokens_exceeded
         tokens_limit_reached prompt_limit request_too_large 1261 minimax1039""",
     "tool_call": """tool_use_failed output_parse_failed json_validate_failed tool_error MALFORMED_FUNCTION_CALL
@@ -97,8 +98,8 @@ WORDS: Mapping[str, re.Pattern[str]] = {
     "content_filter": _any(
         r"content[ -](?:management )?(?:filter|polic)|usage (?:policy|policies|guidelines)|safety system",
         r"content exists risk|considered high risk|flagged (?:as|for|by)|was flagged",
-        r"inappropriate content|(?:contain |new_)sensitive|violated guardrail",
-        r"blocked by (?:\w{1,20} ){0,2}(?:guardrail|polic)|敏感内容|违规内容",
+        r"inappropriate content|(?:contain |new_)sensitive|violated guardrail|敏感内容|违规内容",
+        r"violation of (?:\w{1,20} ){0,2}terms of service|blocked by (?:\w{1,20} ){0,2}(?:guardrail|polic)",
     ),
     "parameter max_tokens": _any(  # a length of the reply that no prompt, however short, would make possible
         rf"^(?:[\w .]{{1,40}}: |invalid |range of )?\W{{0,2}}{_MAX_TOKENS}"
@@ -108,14 +109,14 @@ WORDS: Mapping[str, re.Pattern[str]] = {
     "context": _any(
         rf"{_PROMPT}[^\n]{{0,60}}?\W{_MORE}|{_MORE}[^\n]{{0,40}}?\W{_PROMPT}|reduce [^\n]{{0,20}}{_PROMPT}",
         r"max(?:imum)? (?:context|prompt|input|sequence)|range of input length|must be <=|n_ctx|context_length",
-        r"window is full|out of (?:\w{1,20} ){0,2}context",
+        r"window is full|out of (?:\w{1,20} ){0,2}context|context shift is disabled",
         r"max_tokens must be at least 1, got -",  # what the prompt leaves for the reply
         r"max_tokens or model output limit was reached",  # all that was allowed went into reasoning
         r"(?:prompt|输入|上下文|长度)[^。\n]{0,12}(?:超|过长)|超(?:出|过)[^。\n]{0,20}(?:长度|上下文|token)",
     ),
     "quota": _any(
         r"insufficient (?:account )?(?:balance|credit|fund)|(?:more|out of|monthly included) credits|credit limit",
-        r"(?:billing hard|spending) limit|reached your (?:\w{1,20} ){0,3}usage limit|exceeded your current quota",
+        r"(?:billing hard|spending|key) limit|reached your (?:\w{1,20} ){0,3}usage limit|exceeded your current quota",
         r"(?:hour|dai|week|month)ly (?:\w{1,20} ){,2}(?:quota|limit)|balance is too low|payment required",
         r"token (?:quota|budget)|余额不足|欠费|额度",
     ),
@@ -133,12 +134,13 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"developer instruction is not enabled|n.t support system|roles must alternate",
     ),
     "parameter tool_choice": _any(
-        _NOT + ".{0,40}tool[_ ]?choice", rf"tool[_ ]?choice[^.]{{0,40}}(?:{_NOT}|incompat|forces|must be auto)"
+        _NOT + ".{0,40}tool[_ ]?choice|support the provided .tool_choice",
+        rf"tool[_ ]?choice[^.]{{0,40}}(?:{_NOT}|incompat|forces|must be auto)",
     ),
     "parameter tools": _any(
         r"endpoints found that support tool use|requires? (?:--enable-auto-tool-choice|--jinja)",
         _NOT + r"\w{0,5} (?:[\w`']{1,30} ){0,4}[`']?(?:tools\b|tool use|tool[ -]calling|function[ -]calling)",
-        r"\b(?:tools|tool use|tool calling|function calling)\W{1,2}(?:\w{1,20} ){0,2}" + rf"(?:{_NOT}|unavailable)",
+        rf"\b(?:tools|tool use|(?:tool|function) call(?:ing|s)?)\W{{1,2}}(?:\w{{1,20}} ){{,2}}(?:{_NOT}|unavailable)",
     ),
     "parameter include": _any(r"encrypted content is " + _NOT),
     "parameter stop": _any(_NOT + r".{0,20}stop_?sequence"),
@@ -163,6 +165,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r")\b|model version has reached|this model is marked|no models loaded|model use case details",
         r"(?:invalid|unknown|unsupported|no such|not found the|unable to access|access to(?: the)?) model\b|^model: ",
         r"is not a valid model|no endpoints found for|model identifier is invalid|模型不存在|无可用渠道",
+        r"not found for account|available for the selected model",
     ),
     "key": _any(
         r"(?:incorrect|invalid|missing|expired|no) (?:x-)?api[- ]key|missing or invalid authorization",

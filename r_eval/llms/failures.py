@@ -101,16 +101,14 @@ class Evidence:
     def _add_object(self, value: dict[Any, Any]) -> None:
         for name in filter(table.CODE_KEYS.__contains__, value):
             self._add_code(value[name])
-        if isinstance(named := value.get("param"), str) and named:
-            self.parameter = f"{one_line(value.get('code')) or 'named'} at {one_line(named)}."
+        if named := one_line(value.get("param")):
+            self.parameter = f"{one_line(value.get('code')) or 'named'} at {named}."
         if isinstance(place := value.get("loc"), list):  # pydantic's report of a fault in the request
             path = ".".join(str(part)[:100] for part in place[:MOST_ITEMS] if isinstance(part, str | int))
             self.sentences.append(f"{path}: {one_line(value.get('msg'))}")
         if "failed_generation" in value:
             text = value["failed_generation"]
             self.generated = text if isinstance(text, str) else "" if text is None else json.dumps(text)
-        if "flagged_input" in value:  # OpenRouter's moderation
-            self.codes.add("contentfilter")
         if isinstance(delay := value.get("retryDelay"), str):
             self.headers.setdefault("retry-after", delay[:100])
 
@@ -269,10 +267,9 @@ def _error_body(data: Mapping[str, Any]) -> Any:
         return {"code": f"minimax{base['status_code']}", "message": base.get("status_msg")}
     if isinstance(prompt, dict) and prompt.get("blockReason"):
         return {"code": "SAFETY", "message": f"blockReason {prompt['blockReason']}"}
-    if choice or "output" in data or "candidates" in data:
+    if choice or "output" in data:
         return None
-    is_error = data.get("object") == "error" or data.get("type") == "error" or _tells(data.get("detail"))
-    return data if is_error or isinstance(data.get("message") or data.get("msg"), str) else None
+    return data if _tells(data.get("detail")) or isinstance(data.get("message") or data.get("msg"), str) else None
 
 
 def _tells(error: Any) -> bool:
@@ -302,7 +299,7 @@ def _embedded(text: str) -> Any:
         value = json.JSONDecoder().raw_decode(text, start.end())[0]
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict | list) and value else None
+    return value or None
 
 
 def one_line(text: object) -> str:

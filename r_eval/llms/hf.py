@@ -23,7 +23,7 @@ from r_eval.files import is_folder, user_path
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import chat_body, fold_system
 from r_eval.llms.failures import one_line
-from r_eval.llms.model_files import MODELS, find_gguf, model_fingerprint
+from r_eval.llms.model_files import MODELS, find_gguf, hub_answers, model_fingerprint
 from r_eval.llms.reply import encode_body
 from r_eval.records import Tokens
 
@@ -105,17 +105,18 @@ class HF(LLM):
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads are slow on a busy machine
         is_gguf = self.model in MODELS or self.model.endswith(".gguf")
         path = find_gguf(self.name, self.model) if is_gguf else user_path(self.model)
-        options: dict[str, Any] = {"gguf_file": path.name} if is_gguf else {}
-        source = str(path.parent if is_gguf else path if is_folder(path) else self.model)
+        is_local = is_gguf or is_folder(path)
+        source = str(path.parent if is_gguf else path) if is_local else self.model
         try:
             import transformers
 
+            here = is_local or not hub_answers(source)
+            options: dict[str, Any] = {"local_files_only": here, **({"gguf_file": path.name} if is_gguf else {})}
             transformers.utils.logging.set_verbosity_error()
             transformers.utils.logging.disable_progress_bar()
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
             options |= {"dtype": self.settings.dtype, "device_map": "auto", "use_safetensors": True}  # no pickles
-            model = transformers.AutoModelForCausalLM.from_pretrained(source, **options)
-            return model.eval(), tokenizer
+            return transformers.AutoModelForCausalLM.from_pretrained(source, **options).eval(), tokenizer
         except ImportError:
             raise MissingExtra("torch, transformers and accelerate", "hf", f"The LLM {self.name}") from None
         except Exception as error:  # noqa: BLE001  each part of a damaged file fails in its own way

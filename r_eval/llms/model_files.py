@@ -22,6 +22,7 @@ from r_eval.files import cache_folder, is_file, is_folder, user_path
 from r_eval.plugins import unknown
 
 BLOCK = 1 << 20
+HUB_SECONDS = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +113,19 @@ def find_gguf(llm: str, model: str) -> Path:
         models = ", ".join(f"{llm.partition('/')[0]}/{name}" for name in MODELS)
         raise UserError(f"LLM '{llm}': {path}: no such file. Embedded models: {models}")
     return path
+
+
+def hub_answers(model: str) -> bool:
+    """Whether the model hub can be reached; if not, transformers would try for a minute to find that out."""
+    import huggingface_hub
+
+    try:
+        huggingface_hub.model_info(model, timeout=HUB_SECONDS)
+    except huggingface_hub.errors.HfHubHTTPError:  # it refuses this model, and transformers will say why
+        return True
+    except Exception:  # noqa: BLE001  its client raises its own, and a path is no name of a model
+        return False
+    return True
 
 
 def model_fingerprint(model: str) -> str | None:

@@ -120,7 +120,10 @@ class OpenAI(Persistent, LLM):
         try:
             await learn_capabilities(self)
         except LLMError as error:
-            error.args = (self._explained(error),)
+            if error.cause == "key":
+                secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
+                why = str(error).removeprefix(f"{self.name}: ")
+                error.args = (f"{self.name}: {self.base_url} refuses {secret} ({why})",)
             raise
 
     async def close(self) -> None:
@@ -141,13 +144,6 @@ class OpenAI(Persistent, LLM):
             timeout=aiohttp.ClientTimeout(total=self.settings.timeout, connect=20.0),
             auto_decompress=False,  # `read_body` does it, within a bound
         )
-
-    def _explained(self, error: LLMError) -> str:
-        """Why a preflight failed; a refused key is named by its variable."""
-        if error.cause != "key":
-            return str(error)
-        secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
-        return f"{self.name}: {self.base_url} refuses {secret} ({str(error).removeprefix(f'{self.name}: ')})"
 
     async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
         if self._client is None:

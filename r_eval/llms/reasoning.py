@@ -13,19 +13,24 @@ import re
 
 from r_eval.llms.base import Reply
 
-_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|reason|reflection|seed:think|begin_of_thought|end_of_thought)"
+_NAMES = r"(?:(?:\w{1,20}[:_])?think|thinking|thoughts?|reasoning|reason|reflection)"
 TAG = re.compile(
-    rf"(?P<close></{_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>)"
-    rf"|(?P<open><{_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>)",
+    rf"(?P<close></{_NAMES}>|\[/THINK\]|◁/think▷|<channel\|>|<\|(?:end_of_thought|end_thinking|inner_suffix)\|>)"
+    rf"|(?P<open><{_NAMES}>|\[THINK\]|◁think▷|<\|channel>thought\b"
+    r"|<\|(?:begin_of_thought|start_thinking|inner_prefix)\|>)"
+    r"|<\|(?:(?:begin|end)_of_solution|(?:start|end)_response)\|>",
     re.IGNORECASE,
 )
-"""DeepSeek, Qwen, GLM (<think>), Gemma and others (<thought>), Seed, Magistral ([THINK]), Kimi-VL, OpenThinker."""
+"""DeepSeek, Qwen, GLM (<think>), EXAONE (<thought>), Seed, LongCat (a prefix), Magistral ([THINK]), Kimi-VL, Gemma 4
+(<|channel>thought), OpenThinker, Command A, Apertus; on the last line, what is around an answer and no part of it."""
 
 CHANNEL = re.compile(
     r"(?:<\|start\|>\w*)?<\|channel\|>\s*(?P<name>\w+)(?P<head>[^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>"
 )
 """The beginning of a Harmony message (gpt-oss): a channel, perhaps a recipient, then the text."""
 CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
+BARE_CHANNEL = re.compile(r"(?:\A|assistant)(analysis|commentary|final)(?! to=)")
+"""The same where the special tokens were left out of the text: `analysisHm.assistantfinalNairobi`."""
 HIDDEN_CHANNELS = ("analysis", "commentary")
 MAX_MARKS, MAX_TEXT = 500, 200_000
 """Marks and characters of one reply that are looked at, since this runs on the event loop."""
@@ -34,8 +39,6 @@ MAX_MARKS, MAX_TEXT = 500, 200_000
 def split_reasoning(reply: Reply) -> Reply:
     """A reply whose text is the answer alone; what was thought is its `reasoning`."""
     thought, text = split_text(reply.text)
-    if text == reply.text:
-        return reply
     whole = "\n".join(filter(None, [reply.reasoning, thought]))
     return dataclasses.replace(reply, text=text, reasoning=whole)
 
@@ -46,10 +49,11 @@ def split_text(text: str) -> tuple[str, str]:
     >>> split_text("<think>Kenya is in Africa.</think>Africa")
     ('Kenya is in Africa.', 'Africa')
     """
+    if text.startswith("analysis") and "assistantfinal" in text:
+        text = BARE_CHANNEL.sub(r"<|channel|>\1<|message|>", text[:MAX_TEXT]) + text[MAX_TEXT:]
     thoughts, answers = (_channels if "<|channel|>" in text else _tagged)(text)
-    if not thoughts and "".join(answers) == text:
-        return "", text
-    return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()
+    answer = "".join(answers)
+    return "\n".join(t.strip() for t in thoughts if t.strip()), answer if answer == text else answer.strip()
 
 
 def _tagged(text: str) -> tuple[list[str], list[str]]:
@@ -61,7 +65,7 @@ def _tagged(text: str) -> tuple[list[str], list[str]]:
         # Before the first tag of all, a closing one ends thinking as well; a tag within thinking is a part of it.
         is_thought = opened or (tag["close"] and not thoughts)
         (thoughts if is_thought else answers).append(text[position : tag.start()])
-        opened, position = not tag["close"], tag.end()
+        opened, position = opened if tag.lastgroup is None else not tag["close"], tag.end()
     (thoughts if opened else answers).append(text[position:])
     return thoughts, answers
 

@@ -74,9 +74,9 @@ def decode_body(body: bytes) -> Any:
     """
     try:
         return from_json(body)
-    except ValueError:  # it may still hold a lone surrogate or a broken character
+    except ValueError:  # it may still hold a lone surrogate, a broken character or a bare line break
         try:
-            return clean_data(json.loads(body.decode("utf-8-sig", "replace")))
+            return clean_data(json.loads(body.decode("utf-8-sig", "replace"), strict=False))
         except RecursionError:
             raise ValueError("it is nested too deep") from None
 
@@ -96,8 +96,7 @@ def parse_reply(data: Any) -> Reply:
         raise _wrong("no choice in the reply", data)
     text, thoughts = _content(message.get("content"))
     refusal = message.get("refusal")
-    if isinstance(refusal, str) and not text:
-        text = refusal
+    text = text or (refusal if isinstance(refusal, str) else "")
     finish = failures.finish(choice.get("finish_reason"))
     calls = _tool_calls(message, finish == "length")
     extra = _unknown(message, MESSAGE_KEYS)
@@ -156,14 +155,14 @@ def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
         raise _wrong("the tool calls are no list", entries)
     calls: list[ToolCall] = []
     budget = Budget()
-    for number, entry in enumerate(entries[:MAX_CALLS], 1):
+    for entry in entries[:MAX_CALLS]:
         if not isinstance(entry, dict):
             continue
         function = entry.get("function", entry)
         if not isinstance(function, dict):
             raise _wrong("a tool call has no function", entry)
         name, call_id = _short(function.get("name")), _short(entry.get("id"))
-        arguments, error = parse_arguments(function.get("arguments"), name, cut and number == len(entries), budget)
+        arguments, error = parse_arguments(function.get("arguments"), name, cut, budget)
         extra = _unknown(entry, CALL_KEYS)
         if function is not entry and (inner := _unknown(function, CALL_KEYS)):
             extra["function"] = inner
@@ -175,13 +174,13 @@ def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
 
 def _unknown(entry: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The non-null keys of an object that are not known, to be sent back as they came."""
-    return {} if entry.keys() <= known else {k: v for k, v in entry.items() if k not in known and v is not None}
+    return {key: value for key, value in entry.items() if key not in known and value is not None}
 
 
 def _is_small(extras: list[dict[str, Any] | None]) -> bool:
     """Whether unknown keys are within the bound; those that JSON cannot hold, or nested too deep, are not."""
     try:
-        return not any(extras) or len(to_json(extras, inf_nan_mode="constants")) <= MAX_EXTRA
+        return len(to_json(extras, inf_nan_mode="constants")) <= MAX_EXTRA
     except ValueError:
         return False
 

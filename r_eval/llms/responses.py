@@ -34,6 +34,8 @@ UNNOTED = frozenset({"include", "store"})
 """What a request can do without, and no grid sets."""
 NAMES = {"max_tokens": "max_output_tokens", "effort": "reasoning"}
 """Parameters by the names that `failures` has for them."""
+COMMENTARY = "commentary"
+"""The phase of a message that is no answer: what a model says between its calls."""
 MAX_ITEMS = 2000
 """Of a response."""
 PLAIN = {"message": {"role", "content"}, "function_call": {"call_id", "name", "arguments"}}
@@ -95,7 +97,7 @@ def parse_response(data: Any) -> Reply:
         raise ValueError("it is not complete")
     text, is_refusal = _text(items)
     calls = [item for item in items if item.get("type") == "function_call"]
-    thoughts = [item for item in items if item.get("type") == "reasoning"]
+    thoughts = [item for item in items if item.get("type") == "reasoning" or item.get("phase") == COMMENTARY]
     message = {  # as chat completions have it
         "refusal" if is_refusal else "content": text,
         "reasoning": [part["text"] for item in thoughts for k in ("summary", "content") for part in item.get(k) or ()],
@@ -118,9 +120,10 @@ def _is_plain(item: dict[str, Any]) -> bool:
 
 def _text(items: list[dict[str, Any]]) -> tuple[str, bool]:
     """The text of a response's messages, and whether it is a refusal."""
-    parts = [part for item in items if item.get("type") == "message" for part in item.get("content") or ()]
+    messages = [item for item in items if item.get("type") == "message" and item.get("phase") != COMMENTARY]
+    parts = [part for item in messages for part in item.get("content") or ()]
     refusals = [part["refusal"] for part in parts if part.get("type") == "refusal"]
-    texts = [part["text"] for part in parts if part.get("type") == "output_text"]
+    texts = [part["text"] for part in parts if part.get("type") in ("output_text", "text")]
     return "".join(texts) or "".join(refusals), bool(refusals)
 
 

@@ -28,7 +28,7 @@ NAMES: tuple[tuple[str, ...], ...] = (
     ("prompt_tokens", "input_tokens", "prompt_eval_count"),
     ("completion_tokens", "output_tokens", "eval_count"),
 )
-CACHED = ("prompt_cache_hit_tokens", "cache_read_input_tokens")
+CACHED = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
 DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 
 
@@ -64,6 +64,11 @@ def parse_usage(usage: Any) -> tuple[Tokens, bool]:
         if isinstance(details, dict):
             cached = details.get("cached_tokens", details.get("cache_read", cached))
     cached = min(_number(cached) or 0, prompt)
+    hidden = (_number(usage.get("total_tokens")) or 0) - prompt - completion
+    thinking = usage.get("completion_tokens_details")
+    # xAI says how much thinking is in the total alone; Google does not, but nothing else can be in its total.
+    if hidden > 0 and (thinking.get("reasoning_tokens") == hidden if isinstance(thinking, dict) else len(usage) == 3):
+        completion += hidden
     return Tokens(prompt=prompt, completion=completion, cached=cached), False
 
 

@@ -67,10 +67,8 @@ def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     offered, text = {tool.name: tool for tool in tools}, reply.text
     if reply.tool_calls:
         known = before_invented(text)
-        if known == text and all(call.name in offered for call in reply.tool_calls):
-            return reply
         native = (dataclasses.replace(call, name=canonical_name(call.name, offered)) for call in reply.tool_calls)
-        return dataclasses.replace(reply, text=known.rstrip(), tool_calls=tuple(native))
+        return dataclasses.replace(reply, text=text if known == text else known.rstrip(), tool_calls=tuple(native))
     head, found = _find(text, CallReader(offered, cut=reply.finish == "length"))
     if not found:
         return reply

@@ -55,6 +55,8 @@ SHAPES = (
     Shape("Mistral", {"content": [{"type": "text", "text": "Nai"}, {"type": "text", "text": "robi"}]}, "Nairobi"),
     Shape("Mistral", {"content": [{"type": "text", "text": "x"}], "prefix": False, "tool_calls": None}, "x", ending="model_length", finish="length", extra={"prefix": False}),
     Shape("Mistral (Magistral)", {"content": THINKING}, "x", reasoning="hm"),
+    Shape("A gateway", {"content": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "x"}]}, "x", reasoning="hm"),
+    Shape("A gateway", {"content": [{"type": "reasoning", "summary": [{"text": "hm"}]}, {"text": "x"}]}, "x", reasoning="hm"),
     Shape("Anthropic (OpenAI)", {"content": {"type": "text", "text": "نيروبي"}}, "نيروبي", ending="end_turn"),
     Shape("A gateway", {"content": ["Nai", "robi"]}, "Nairobi", ending="COMPLETE"),
     Shape("A gateway", {"content": [{"type": "image_url", "image_url": {"url": "x"}}, {"text": "🌍"}]}, "🌍", ending=None, finish="unknown"),

@@ -1,4 +1,4 @@
-"""Every notation of tool calls, whole and damaged; prose that is no call; hostile text."""
+"""Every notation of tool calls, whole and damaged; prose that is no call."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from r_eval.llms.base import Reply, ToolSpec
-from r_eval.llms.tool_calls import format_tool_call as written
-from r_eval.llms.tool_calls import parse_action, parse_arguments
 from r_eval.llms.tool_calls import read_reply as read
-from tests.timing import quickest
 
 TEXT = {"type": "string"}
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": TEXT, "limit": TEXT}})
@@ -28,9 +23,12 @@ PROPERTIES = {
     "recent": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
     "years": {"type": "array", "items": {"type": "integer"}},
     "where": {"type": "object"},
+    "note": {"anyOf": [{"type": "null"}, TEXT]},
 }
 TYPED = ToolSpec("rank", "Rank papers.", {"type": "object", "properties": PROPERTIES, "required": ["topic"]})
-TOOLS = (SEARCH, LOOKUP, FINISH, TYPED)
+NOW = ToolSpec("Now", "Tell the time.", {"type": "object", "properties": {}})
+PAGE = ToolSpec("Page", "Read.", {"type": "object", "properties": {"no": True, "title": TEXT}, "required": ["title"]})
+TOOLS = (SEARCH, LOOKUP, FINISH, TYPED, NOW, PAGE)
 
 
 def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -60,6 +58,10 @@ JSON_NOTATIONS = {
     "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.Search:0<|tool_call_argument_begin|>"
     '{"entity": "@"}<|tool_call_end|><|tool_calls_section_end|>',
     "react": 'Action: Search\nAction Input: {"entity": "@"}',
+    "react_list": '- Action: Search\n- Arguments: {"entity": "@"}',
+    "react_one_line": 'Action: Search, Action Input: {"entity": "@"}',
+    "react_json_at_once": 'Action: Search {"entity": "@"}',
+    "glm_4": 'Search\n{"entity": "@"}',
     "react_numbered": '**Action 1:** `Search`\n**Action Input 1:** {"entity": "@"}',
     "fence": '```json\n{"name": "Search", "arguments": {"entity": "@"}}\n```',
     "fence_action": 'Action:\n```\n{"action": "Search", "action_input": {"entity": "@"}}\n```',
@@ -150,12 +152,13 @@ def test_tagged_parameters_are_texts_and_lists_and_objects_data() -> None:
         "topic": "[7]",
         "limit": "5",
         "recent": "True",
-        "unknown": "a\n  b",
+        "ratio": "[7] x",
+        "unknown": "a\n  [1]",
         "years": "[20, 21,]",
         "where": "{'a': 1}",
     }
     body = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in given.items())
-    for text in (body, body.replace("</parameter>\n", "")):
+    for text in (body, body.replace("</parameter>\n", ""), body.replace("\n</", " </")):
         read = calls(f"<tool_call><function=rank>\n{text}</function></tool_call>")
         assert read == [("rank", {**given, "years": [20, 21], "where": {"a": 1}})]
 
@@ -185,13 +188,37 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     ("print(Search(entity='Côte d'Ivoire'))", [search("Côte d'Ivoire")]),
     ('Search(entity="a\nb",)', [search("a\nb")]),
     ("Search(entity=true)", [search("true")]),
+    ('Search({"entity": "Kenya"})', [KENYA]),
+    ("Search(entty=Kenya)", [("Search", {"entty": "Kenya"})]),
+    ("Search(Kenya: a history)", [search("Kenya: a history")]),
+    ("Search[1990, 5]", [search("1990", limit="5")]),
+    ("Lookup[1990, 1991]", [lookup("1990, 1991")]),
+    ("Lookup[keyword: river]", [lookup("river")]),
+    ("Page[Kenya]", [("Page", {"title": "Kenya"})]),
+    ("Page(no=3)", [("Page", {"no": 3})]),
+    ('rank(where={"a": 1})', [("rank", {"where": {"a": 1}})]),
+    ('rank("RAG", note=5)', [rank("RAG", note="5")]),
+    ("Finish(answer=3.50)", [("Finish", {"answer": "3.50"})]),
+    ("Finish(answer=None)", [("Finish", {"answer": "None"})]),
     ("Search(entity=3.50)", [search("3.50")]),
     ("Finish(answer=true)", [("Finish", {"answer": True})]),
     ('I must call Search(entity="Kenya") now.', [KENYA]),
+    ("Search(entity=\"Lookup(keyword='a')\")", [search("Lookup(keyword='a')")]),
+    ('Search ("Kenya")', [KENYA]),
+    ("- Lookup [river]", [lookup("river")]),
+    ("> Lookup(river)", [lookup("river")]),
+    ("Search[Foo (film)]", [search("Foo (film)")]),
+    ("Now()", [("Now", {})]),
     ('[Search(entity="Kenya"), Search(entity="Uganda")]', [KENYA, UGANDA]),
     ('[Search(entity="Kenya"), Lookup(keyword="capital")]', [KENYA, lookup("capital")]),
     # actions
-    ("Action: Lookup\nAction Input: capital city", [lookup("capital city")]),
+    ("Action: Lookup\nAction Input: capital city\nThought: I see.", [lookup("capital city")]),
+    ("Action: Lookup\nAction Input: a\nAction: Lookup\nAction Input: b", [lookup("a"), lookup("b")]),
+    ("Action: Now", [("Now", {})]),
+    ("Action: Search\nAction Input: Kenya city", [search("Kenya city")]),
+    ('Action: Search\nAction Input: entity="<b>"', [search("<b>")]),
+    ("Action: Lookup\nAction Input: <b>", [lookup("<b>")]),
+    ("Action: Lookup\nAction Input: 1) or (2", [lookup("1) or (2")]),
     ("Action: Lookup\nAction Input: `capital`\nObservation: Nairobi", [lookup("capital")]),
     ('Action: Search\nAction Input: entity="Kenya", limit="3"', [search("Kenya", limit="3")]),
     ("Thought: I see.\nAction: Finish\nAction Input: Nairobi", [("Finish", {"answer": "Nairobi"})]),
@@ -203,7 +230,11 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     # JSON
     (f"As [1] and {{it}} say, f{{x: {PLAIN}", [KENYA]),
     ('{"function": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
+    ('{"action": "call", "tool": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
     ('{"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}', [KENYA]),
+    ('{"name": "Lookup", "arguments": 5}', [("Lookup", {"keyword": 5})]),
+    ('{"name": "Finish", "arguments": ["a", "b"]}', [("Finish", {"answer": ["a", "b"]})]),
+    ('{"name": "Now", "arguments": null}', [("Now", {})]),
     ('<tool_call>{"name": "Search", "arguments": {"entity": "Kenya"}', [KENYA]),
     (f"{OTHER}\n<tool_call>{PLAIN}</tool_call>", [KENYA]),
     (f"<tool_call>[{PLAIN}, {OTHER}]</tool_call>", [KENYA, UGANDA]),
@@ -239,6 +270,7 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
     [
         ('<function=Search>{"entity": </function>', "Search"),
         ("Action: Search", "Search"),
+        ('Action: Search\nAction Input: "entity": "Kenya"', "Search"),
         ("<function=Search>\n<paramet", "Search"),
         ('{"name": "Search", "arguments": "entity": "Kenya"}', "Search"),
         ('{"name": "Search", "arguments": [1, 2]}', "Search"),
@@ -246,6 +278,7 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
         ("<tool_call>\n", ""),
         ("<tool_call>Search for Kenya</tool_call>", "Search"),
         ('<tool_call>{"entity": "Kenya"}</tool_call>', ""),
+        ("I look: <tool_call>{", ""),
         ("[TOOL_CALLS] Kenya", ""),
         ("<tool_call>" + "[" * 5000, ""),
         ("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", ""),
@@ -256,6 +289,14 @@ def test_a_marked_call_that_cannot_be_read_says_how_to_write_one(text: str, name
     assert (call.name, call.arguments) == (name, {})
     assert call.error is not None
     assert '<tool_call>{"name"' in call.error
+    assert (f"arguments of {name} must" in call.error) is bool(name)
+
+
+@pytest.mark.parametrize("notation", EVERY)
+def test_a_call_whose_end_was_cut_off_with_the_reply_is_not_trusted(notation: str) -> None:
+    (call,) = read(Reply(DAMAGE["cut"](EVERY[notation]), finish="length"), TOOLS).tool_calls
+    assert (call.name, call.arguments) == ("Search", {})
+    assert call.error == "The call of Search was cut off. Send it again, shorter."
 
 
 @pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "...", "__import__('os').getcwd()", "[].append"])
@@ -283,18 +324,31 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
         "A call begins with `<tool_call>` and ends with `</tool_call>`.",
         "Search[1] and Lookup [2] are names of two papers.",
         "Search (the tool) finds nothing; Search(entity) is its signature.",
+        'I used Search ("Kenya") before.',
+        "# Search (first step)\n\nSearch(entity)\nLookup(keyword...)",
+        "Action: Look[Kenya]",
+        "Action: Look\nAction Input: Kenya",
+        "The first Action: Search",
         '{"answer": "Nairobi", "confidence": 0.9}',
         '```json\n{"answer": ["Nairobi"], "sources": [{"title": "Kenya", "page": 3}]}\n```',
-        '{"name": "GPT-3", "parameters": "175B", "released": 2020}',
+        '{"name": "GPT_3", "parameters": {"count": "175B"}, "released": 2020}',
+        '{"name": "A study", "parameters": {"count": 5}}',
+        '{"name": "Look", "arguments": {}}',
+        '{"name": "Look", "input": "Kenya"}',
         '{"name": "Search", "description": "Find a page.", "parameters": {"type": "object", "properties": {}}}',
         '{"name": "Search", "description": "Find a page."}',
         '[{"name": "Nairobi", "population": 4397073}, {"name": "Mombasa", "population": 1208333}]',
-        '{"action": "none", "input": {"reason": "done"}}',
+        '{"action": "wait", "input": {"reason": "done"}}',
+        '{"tool": "none", "input": {"reason": "done"}}',
+        'Action: none\n{"reason": "done"}',
+        'Output\n{"entity": "Kenya"}',
         "```python\ndef Search(entity='Kenya'):\n    return index[entity]\n```",
         "```python\nresult = re.search('Kenya', text)\nprint(result.Search('x'))\n```",
         "```python\nfor page in Search(entity=title):\n    print(page)\n```",
         "   \n",
         "Search(",
+        "Search[",
+        'Write Search(entity="Kenya" and so on.',
         "Look(entity='Kenya')",
         "The set {'a', 'b'} isn't a call, nor is {1: 2}.",
     ],
@@ -302,61 +356,3 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
 def test_prose_stays_text(text: str) -> None:
     reply = Reply(text)
     assert read(reply, TOOLS) is reply
-
-
-# Hostile text
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> str:
-    """Calls in any notation with pieces taken out, put in, repeated and swapped."""
-    text = clean(draw(st.sampled_from(sorted(EVERY.values()))))
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(text)))
-        end = draw(st.integers(start, min(len(text), start + 12)))
-        new = draw(
-            st.text(max_size=3) | st.sampled_from([text[start:end] * 2, *"{}[]()<>\"'`,:=\\\n", *EVERY.values()])
-        )
-        text = text[:start] + new + text[end:]
-    return text
-
-
-@given(damaged() | st.text(max_size=80))
-def test_no_text_raises_and_arguments_are_data(text: str) -> None:
-    reply = read(Reply(text), TOOLS)
-    for call in reply.tool_calls:
-        assert json.loads(json.dumps(call.arguments, allow_nan=False)) == call.arguments
-        assert written(call)
-        assert call.error is None or call.arguments == {}
-
-
-PIECES = [
-    "[", "<function=", '{"a":', "{'a': ", "[1,", "[1 ", "{a:1 ", "{ ", "{} ", "[[1],", "{'", "“a", "/*", "//", "# \n",
-    "<function=Search>", "<function name=", "<tool_call>", "<tool_call ", "<tool_call>[", '<tool_call>{"a":"',
-    "[TOOL_CALLS]", "[TOOL_CALLS]Search[ARGS]{", "Search[ARGS]{}", "Search{", "<|python_tag|>Search.call(",
-    "<parameter=", "<parameter=a>", "<parameter name='a'", "<arg_key>", "<arg_key>a</arg_key> ", "<invoke name=",
-    "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>Search\n```json\n{", "Action:",
-    "Action: Search\n", "Action: Search\nAction Input: {", "Action: Search[", "Observation\n", "```json\n{\n",
-    "Search(Search(", "Search()\n", "Search(entity='a',", '{"name":"Search","arguments":{', '{"Search":', '"""', " ",
-    "-", "9", "a", "a:", "\\", "\n>", "x-", "[" + "x" * 300,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", PIECES)
-@pytest.mark.parametrize(
-    "head", ["", "<tool_call>", "<function=Search>", "Action: Search\nAction Input: ", "```json\n"]
-)
-def test_no_pattern_backtracks(head: str, piece: str) -> None:
-    text = head + piece * (2_000_000 // len(piece))
-    assert quickest(lambda: read(Reply(text), TOOLS), enough=0.2) < 0.2
-    assert quickest(lambda: parse_action(text, {}), enough=0.2) < 0.2
-    assert quickest(lambda: parse_arguments(text, "Search"), enough=0.2) < 0.2
-
-
-@pytest.mark.parametrize("value", [[1] * 1_000_000, [[]] * 300_000, {"a": "é" * 2_000_000}, "1," * 1_000_000])
-def test_arguments_of_any_size_are_refused_at_once(value: Any) -> None:
-    assert quickest(lambda: parse_arguments({"a": value}, "Search"), enough=0.25) < 0.25
-    arguments, error = parse_arguments({"a": value}, "Search")
-    assert arguments == {}
-    assert error is not None
-    assert "too long" in error

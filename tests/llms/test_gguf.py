@@ -124,11 +124,6 @@ for path in sys.argv[1:]:
 """
 
 
-def script(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", text, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-
-
 def test_a_damaged_gguf_file_is_refused_and_does_not_end_the_process(tmp_path: Path) -> None:
     whole = fetch_model("smollm2-135m").read_bytes()
     header = bytearray(whole[:100_000])
@@ -138,26 +133,21 @@ def test_a_damaged_gguf_file_is_refused_and_does_not_end_the_process(tmp_path: P
     paths = [tmp_path / f"{number}.gguf" for number in range(len(pieces))]
     for path, content in zip(paths, pieces, strict=True):
         path.write_bytes(content)
-    done = script(OPEN, *map(str, paths))
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-c", OPEN, *map(str, paths)]
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout.splitlines()
     assert len(lines) == len(paths)
     assert all(str(path) in line and "damaged" in line for path, line in zip(paths, lines, strict=True))
 
 
 # The process
 
-HEAD = """
-import asyncio
-from r_eval.llms.base import Message, Request
-from r_eval.llms.base import make_llm
-llm = make_llm("gguf/smollm2-135m", {"context": 4096, "connections": 2})
-"""
 AT_WORK = """
-import signal
+import asyncio, signal
+from r_eval.llms.base import Message, Request, make_llm
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
 async def main():
+    llm = make_llm("gguf/smollm2-135m", {"context": 4096, "connections": 2})
     await llm.open()
     print("open", flush=True)
     request = Request((Message("user", "Count from 1 to 1000."),), max_tokens=3000)
@@ -167,9 +157,8 @@ asyncio.run(main())
 
 
 def test_an_interrupted_process_ends_soon_whatever_is_under_way() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", HEAD + AT_WORK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command, pipe = [sys.executable, "-c", AT_WORK], subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n", process.communicate(timeout=60)

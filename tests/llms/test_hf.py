@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,3 +211,13 @@ def test_a_file_or_folder_without_a_whole_model_is_refused_by_name(tmp_path: Pat
         with pytest.raises(UserError, match=problem) as caught:
             asyncio.run(make_llm(f"hf/{tmp_path / name}").open())
         assert str(tmp_path / name) in str(caught.value)
+
+
+def test_without_a_network_a_model_of_the_hub_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub.hf_api.api, "endpoint", "http://127.0.0.1:9")
+    begun = time.monotonic()
+    with pytest.raises(UserError, match="nobody/none cannot be loaded"):
+        asyncio.run(make_llm("hf/nobody/none").open())
+    assert time.monotonic() - begun < 20  # it was almost a minute

@@ -53,7 +53,8 @@ def nested(levels: int) -> Any:
 
 @pytest.mark.parametrize(
     "data",
-    [None, 7, "no", [], [answer(content="x")], {}, {"choices": {}}, {"choices": [None]}, {"choices": [{"message": []}]},
+    [None, 7, "no", [], [answer(content="x")], {"choices": []}, {"choices": {"a": 1}}, {"choices": [None]},
+     {"choices": [{"message": []}]},
      answer(content=nested(5000)),
      *(answer(content="x", tool_calls=calls) for calls in (7, ["a"], [{"function": "S"}]))],
     ids=range(13),
@@ -65,8 +66,13 @@ def test_an_answer_without_a_reply_is_a_bad_reply(data: Any) -> None:
 # Usage
 
 
-NO_USAGE = (None, {"prompt_tokens": 5, "completion_tokens": {"a": 1}}, {"prompt_tokens": float("nan")}, "12", True)
+UNCOUNTED = ({"a": 1}, "ten", "9" * 30)
+NO_USAGE = (None, *({**USED, "completion_tokens": n} for n in UNCOUNTED), {"prompt_tokens": float("nan")}, "12", True)
 CACHED = (([1], 0), ({"cached_tokens": True}, 0), ({"cached_tokens": 4}, 4))
+
+
+def thinking(count: int) -> dict[str, Any]:
+    return {"completion_tokens_details": {"reasoning_tokens": count}}
 
 
 @pytest.mark.parametrize(
@@ -77,6 +83,11 @@ CACHED = (([1], 0), ({"cached_tokens": True}, 0), ({"cached_tokens": 4}, 4))
         *(({**USED, "prompt_tokens_details": details}, (20, 2, cached)) for details, cached in CACHED),
         *(({**USED, "prompt_tokens": n}, (10**9, 2, 0)) for n in (10**400, 10**15)),
         *(({**USED, "prompt_tokens": n}, (7, 2, 0)) for n in (7.0, "7")),
+        ({**USED, "cached_tokens": 4}, (20, 2, 4)),
+        ({**USED, "total_tokens": 92, **thinking(70)}, (20, 72, 0)),
+        ({**USED, "total_tokens": 92}, (20, 72, 0)),
+        ({**USED, "total_tokens": 22, **thinking(1)}, (20, 2, 0)),
+        ({**USED, "total_tokens": 92, "cache_creation_input_tokens": 70}, (20, 2, 0)),
     ],
 )
 def test_a_usage_counts_under_any_of_its_names_and_is_estimated_where_it_counts_nothing(
@@ -137,8 +148,9 @@ def test_an_estimate_holds_nothing_up(made: ToolCall) -> None:
     ("body", "text"),
     [(b'{"a": "\\ud83c"}', "\ufffd"), (b'{"a": "\\ud83c\\udf0d"}', "🌍"),
      ('{"a": "内"}'.encode()[:-3] + b'"}', "\ufffd"),
-     (b'\xef\xbb\xbf{"a": "x"}', "x"), ('{"a": "\u2028\u2029\x85"}'.encode(), "\u2028\u2029\x85")],
-    ids=["half a surrogate pair", "a whole pair", "half a character", "a byte-order mark", "line separators"],
+     (b'\xef\xbb\xbf{"a": "x"}', "x"), (b'{"a": "x\n\ty"}', "x\n\ty"),
+     ('{"a": "\u2028\u2029\x85"}'.encode(), "\u2028\u2029\x85")],
+    ids=["half a surrogate pair", "a whole pair", "half a character", "byte-order mark", "bare breaks", "separators"],
 )  # fmt: skip
 def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
     assert decode_body(body) == {"a": text}
@@ -147,11 +159,15 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
 
 # Reasoning in the text
 
+MADE = "<|channel|>commentary to=functions.Search<|message|>{}<|call|>"
+
 
 @pytest.mark.parametrize(
     ("text", "thought", "answer"),
     [
-        ("Nairobi", "", "Nairobi"),
+        (" Nairobi\n", "", " Nairobi\n"),
+        ("Nairobi<think>Kenya.</think>", "Kenya.", "Nairobi"),
+        ("<think>one</think>A</think>B", "one", "AB"),
         ("<think>\nKenya.\n</think>\n\nNairobi", "Kenya.", "Nairobi"),
         ("<think></think>Nairobi", "", "Nairobi"),
         ("Kenya.</think>Nairobi", "Kenya.", "Nairobi"),
@@ -162,6 +178,14 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
         ("[THINK]Kenya.[/THINK]Nairobi", "Kenya.", "Nairobi"),
         ("◁think▷Kenya.◁/think▷Nairobi", "Kenya.", "Nairobi"),
         ("<THINK>Kenya.</THINK>🌍", "Kenya.", "🌍"),
+        ("<longcat_think>肯尼亚</longcat_think>内罗毕", "肯尼亚", "内罗毕"),
+        ("<|channel>thought\n肯尼亚<channel|>内罗毕", "肯尼亚", "内罗毕"),
+        ("肯尼亚<channel|>内罗毕", "肯尼亚", "内罗毕"),
+        ("<|inner_prefix|>肯尼亚<|inner_suffix|>内罗毕", "肯尼亚", "内罗毕"),
+        ("<|START_THINKING|>K.<|END_THINKING|><|START_RESPONSE|>N<|END_RESPONSE|>", "K.", "N"),
+        ("<|begin_of_thought|>K.<|end_of_thought|><|begin_of_solution|>N<|end_of_solution|>", "K.", "N"),
+        ("analysisKenya.assistantcommentaryHm.assistantfinalNairobi", "Kenya.\nHm.", "Nairobi"),
+        *((text, "", text) for text in ("analysis of Kenya", "an assistantfinal mark", "<|channel|>", MADE)),
         (
             "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant<|channel|>final<|message|>Nairobi<|return|>",
             "Kenya.",

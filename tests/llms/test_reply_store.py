@@ -20,6 +20,7 @@ from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.replay import EpisodeReplies, ReplyKey, ReplyStores, StoredReply
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Tokens
+from tests.llms.test_reply import nested
 
 T = TypeVar("T")
 KEY = ReplyKey(b"key")
@@ -103,13 +104,6 @@ def test_a_reply_of_any_text_survives(path: Path, text: str) -> None:
     assert (found.reply.queue, found.reply.retry) == (0.5, 0.25)
 
 
-def nested() -> dict[str, object]:
-    value: dict[str, object] = {}
-    for _ in range(5000):
-        value = {"a": value}
-    return value
-
-
 def fill(path: Path, count: int = 300) -> None:
     with contextlib.closing(ReplyStore(path)) as store:
 
@@ -131,7 +125,9 @@ async def longest_pause(work: Awaitable[object]) -> float:
     return longest
 
 
-@pytest.mark.parametrize("reply", [Reply(LARGE), Reply("half \ud83d"), Reply("x", (ToolCall("1", "find", nested()),))])
+@pytest.mark.parametrize(
+    "reply", [Reply(LARGE), Reply("half \ud83d"), Reply("x", (ToolCall("1", "find", nested(5000)),))]
+)
 def test_a_lock_of_another_process_and_a_large_reply_hold_no_loop(store: ReplyStore, path: Path, reply: Reply) -> None:
     keep(store, KEY, GOOD)
 

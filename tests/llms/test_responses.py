@@ -79,7 +79,9 @@ def test_a_conversation_of_a_reasoning_model_goes_back_as_it_came() -> None:
     server = Server(
         response(reasoning("Look it up."), call("Search", {"entity": "Kenya"}), call("Search", {"entity": "肯尼亚"})),
         response(reasoning(), call("Search", '{"entity": "Nairobi"}'), reasoning("More"), call("Search", {})),
-        response(unknown, reasoning("Clear"), text("In Afri", "ca.", phase="final_answer")),
+        response(
+            unknown, reasoning("Clear"), text("Hm.", phase="commentary"), text("Afri", "ca.", phase="final_answer")
+        ),
         response(text("Nairobi.")),
     )
 
@@ -97,9 +99,10 @@ def test_a_conversation_of_a_reasoning_model_goes_back_as_it_came() -> None:
     assert kinds(server.bodies[-1]) == [
         *("user", "reasoning", "function_call", "function_call", "function_call_output", "function_call_output"),
         *("reasoning", "function_call", "reasoning", "function_call", "function_call_output", "function_call_output"),
-        *("compaction", "reasoning", "message", "user"),
+        *("compaction", "reasoning", "message", "message", "user"),
     ]
-    assert [m.reasoning for m in messages if m.role == "assistant"] == ["Look it up.", "More", "Clear", ""]
+    assert [m.reasoning for m in messages if m.role == "assistant"] == ["Look it up.", "More", "Clear\nHm.", ""]
+    assert [m.content for m in messages if m.role == "assistant"] == ["", "", "Africa.", "Nairobi."]
     assert next(i for i in server.bodies[-1]["input"] if i.get("type") == "compaction")["novel"] == unknown["novel"]
 
 
@@ -157,6 +160,7 @@ CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_toke
     [
         (response(text("In ", "Africa. 🦒")), Reply("In Africa. 🦒", (), "stop", USED)),
         (response(text("In"), **CUT), Reply("In", (), "length", USED)),
+        (response({**text(), "content": [{"type": "text", "text": "In"}]}), Reply("In", (), "stop", USED)),
         (response({**text(), "content": [{"type": "refusal", "refusal": "No."}]}), Reply("No.", (), "refusal", USED)),
         (response({**text(), "content": None}), Reply("", (), "stop", USED)),
         (response(call("Search", {"a": "K"}, call_id="c1")), Reply("", (ToolCall("c1", "Search", {"a": "K"}),))),

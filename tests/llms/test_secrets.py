@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
-import sys
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from r_eval.errors import UserError
 from r_eval.llms.base import make_llm
 from r_eval.llms.secrets import Secrets
-from tests.chat_server import ASK, USED, Server, good
+from tests.chat_server import ASK, USED, Answer, Server, good
 from tests.chat_server import run as serve
+from tests.runner.desks import R_EVAL
 from tests.timing import quickest
 
 KEY = "no-usual-form-0123456789abcdef"
@@ -33,52 +31,34 @@ limits: {{steps: 2}}
 """
 
 
-class Telltale(Server):
-    """A server that repeats the key in everything that it says, and fails in a way that its kind decides."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self.kind = kind
-        self.keys: set[str] = set()
-
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        sent = request.headers["Authorization"]
-        self.keys.add(sent)
-        body = await request.json()
-        opening = "tests the connection" in str(body["messages"])
-        said = {"error": {"message": f"your key is {sent}"}}
-        if self.kind == "refuses later" and not opening:
-            return web.json_response(said, status=401, headers={"X-Key": sent})
-        if self.kind == "breaks" and not opening:
-            return web.Response(text=f"<p>{sent}</p>", content_type="text/html", status=418)
-        message = {"role": "assistant", "content": f"Finish[{sent}]", "reasoning_content": sent}
-        return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}], "usage": None})
+BEARER = f"Bearer {KEY}"
+FAILURES = {
+    "refuses later": Answer(401, {"error": {"message": f"your key is {BEARER}"}}, {"X-Key": BEARER}),
+    "breaks": Answer(418, f"<p>{BEARER}</p>", content_type="text/html"),
+}
 
 
-async def run_against(kind: str, folder: Path) -> tuple[Telltale, bytes]:
-    """The server, and everything that a run against it prints."""
-    server = Telltale(kind)
+async def printed_by_run(server: Server, folder: Path) -> bytes:
+    """Everything that a run against a server prints."""
     runner = await server.start()
     (folder / "grid.yaml").write_text(GRID.format(url=server.url), encoding="utf-8")
-    executable = str(Path(sys.executable).with_name("r-eval"))
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *[executable, "run", "grid.yaml", "--debug"],
-            cwd=folder,
-            env={**os.environ, "SOME_KEY": KEY, "R_EVAL_REPLIES": str(folder / "replies")},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        printed, _ = await process.communicate()
-    finally:
-        await runner.cleanup()
-    return server, printed
+    command = [R_EVAL, "run", "grid.yaml", "--debug"]
+    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.STDOUT}
+    process = await asyncio.create_subprocess_exec(*command, cwd=folder, **pipes)
+    printed, _ = await process.communicate()
+    await runner.cleanup()
+    return printed
 
 
-@pytest.mark.parametrize("kind", ["refuses later", "breaks"])
-def test_a_key_is_in_no_output_record_report_or_cache(kind: str, tmp_path: Path) -> None:
-    server, printed = asyncio.run(run_against(kind, tmp_path))
-    assert server.keys == {f"Bearer {KEY}"}
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_key_is_in_no_output_record_report_or_cache(
+    failure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    monkeypatch.setenv("R_EVAL_REPLIES", str(tmp_path / "replies"))
+    server = Server(FAILURES[failure], opening=(good(f"Finish[{BEARER}]", reasoning_content=BEARER),))
+    printed = asyncio.run(printed_by_run(server, tmp_path))
+    assert {headers["Authorization"] for headers in server.headers} == {BEARER}
     found = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert any("episodes" in path.parts for path in found)
     assert [path for path, content in found.items() if KEY.encode() in content] == []

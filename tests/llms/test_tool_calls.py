@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,24 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.tool_calls import RESPONSE, interpret, repair_history
+from r_eval.llms.tool_calls import RESPONSE, interpret, parse_action, parse_arguments, repair_history
 from r_eval.llms.tool_calls import format_tool_call as written
 from r_eval.llms.tool_calls import read_reply as read
 from r_eval.llms.tool_calls import render_tools as write
-
-TEXT = {"type": "string"}
-SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": TEXT, "limit": TEXT}})
-FINISH = ToolSpec("Finish", "End with the answer.", {"type": "object", "properties": {"answer": TEXT}})
-TOOLS = (SEARCH, FINISH)
-
-KENYA = ("Search", {"entity": "Kenya"})
-PLAIN = '{"name": "Search", "arguments": {"entity": "Kenya"}}'
-OTHER = '{"name": "Search", "arguments": {"entity": "Uganda"}}'
-
-
-def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
-    return [(call.name, call.arguments) for call in read(Reply(text), TOOLS).tool_calls]
-
+from tests.llms.test_call_reader import EVERY, KENYA, OTHER, PLAIN, TOOLS, calls, clean
+from tests.timing import quickest
 
 ODD = ('say "hi" {now} [x]', "it's, ] } ,] ,}", "C:\\temp\\new", "Côte d'Ivoire", "東京 🗼", "</tool_response> <b>",
        "a\nb", "Search(entity='x')")  # fmt: skip
@@ -49,7 +38,10 @@ def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
 @pytest.mark.parametrize("invented", [f"{RESPONSE}\nIn Africa.\n</tool_response>", "Observation 1: In Africa."])
 @pytest.mark.parametrize(
     ("text", "native"),
-    [(f"I look.\n<tool_call>{PLAIN}</tool_call>", ()), ("I look.", (ToolCall("a", "Search", {"entity": "Kenya"}),))],
+    [
+        (f"I look.\n<tool_call>{PLAIN}</tool_call>", ()),
+        ("I look.", (ToolCall("a", "functions.search:0", {"entity": "Kenya"}),)),
+    ],
 )
 def test_an_invented_result_is_cut_and_marked_whichever_way_the_call_came(
     text: str, native: tuple[ToolCall, ...], invented: str
@@ -76,6 +68,29 @@ def test_an_invented_result_is_cut_and_marked_whichever_way_the_call_came(
 def test_a_reply_ends_at_the_first_stop_text(text: str, stop: tuple[str, ...], wanted: str, is_invented: bool) -> None:
     reply, marked = interpret(Reply(text, finish="length"), Request((), stop=stop))
     assert (reply.text, marked, reply.finish) == (wanted, is_invented, "length" if wanted == text else "stop")
+
+
+# The arguments of native calls
+
+
+@pytest.mark.parametrize(
+    ("raw", "arguments", "error"),
+    [
+        *((nothing, {}, None) for nothing in (None, "", "None", "null", "{}")),
+        ({"a": 1}, {"a": 1}, None),
+        ('{"a": "x"', {"a": "x"}, None),
+        ("[1]", {}, "of Search are not a JSON object"),
+        ("Kenya", {}, "of Search cannot be used: they are no sound JSON"),
+        ('{"a": NaN}', {}, "of Search cannot be used: they hold what JSON cannot"),
+    ],
+)
+def test_arguments_are_read_or_the_model_is_told_why_not(raw: Any, arguments: Any, error: str | None) -> None:
+    read, told = parse_arguments(raw, "Search")
+    assert (read, error is None) == (arguments, told is None)
+    assert (error or "") in (told or "")
+    cut = parse_arguments(raw, "", cut=True)[1] or ""
+    assert ("the call was cut off" in cut) is (raw == '{"a": "x"')
+    assert not cut or cut.startswith("The arguments of the call ")
 
 
 # Written into the prompt
@@ -136,7 +151,10 @@ def test_a_call_without_a_result_is_told_to_be_undone_and_a_result_without_a_cal
     again = Message("user", "Well?")
     missing = Message("tool", "Not carried out.", call_id="a.1", name="Search")
     assert repair_history((LOOK, again)) == (LOOK, missing, again)
+    assert repair_history((LOOK,)) == (LOOK, missing)
     assert repair_history((FOUND,)) == (Message("user", FOUND.content),)
+    sound = Message("assistant", "", LOOK.tool_calls), FOUND
+    assert repair_history(sound) is sound
 
 
 @given(st.lists(messages, max_size=8).map(tuple))
@@ -157,3 +175,61 @@ def test_a_repaired_conversation_is_sound(history: tuple[Message, ...]) -> None:
     assert not due
     ids = [call.id for message in repaired for call in message.tool_calls]
     assert len(set(ids)) == len(ids)
+
+
+# Hostile text
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """Calls in any notation with pieces taken out, put in, repeated and swapped."""
+    text = clean(draw(st.sampled_from(sorted(EVERY.values()))))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 12)))
+        new = draw(
+            st.text(max_size=3) | st.sampled_from([text[start:end] * 2, *"{}[]()<>\"'`,:=\\\n", *EVERY.values()])
+        )
+        text = text[:start] + new + text[end:]
+    return text
+
+
+@given(damaged() | st.text(max_size=80))
+def test_no_text_raises_and_arguments_are_data(text: str) -> None:
+    reply = read(Reply(text), TOOLS)
+    for call in reply.tool_calls:
+        assert json.loads(json.dumps(call.arguments, allow_nan=False)) == call.arguments
+        assert written(call)
+        assert call.error is None or call.arguments == {}
+
+
+PIECES = [
+    "[", "<function=", '{"a":', "{'a': ", "[1,", "[1 ", "{a:1 ", "{ ", "{} ", "[[1],", "{'", "“a", "/*", "//", "# \n",
+    "<function=Search>", "<function name=", "<tool_call>", "<tool_call ", "<tool_call>[", '<tool_call>{"a":"',
+    "[TOOL_CALLS]", "[TOOL_CALLS]Search[ARGS]{", "Search[ARGS]{}", "Search{", "<|python_tag|>Search.call(",
+    "<parameter=", "<parameter=a>", "<parameter name='a'", "<arg_key>", "<arg_key>a</arg_key> ", "<invoke name=",
+    "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>Search\n```json\n{", "Action:",
+    "Action: Search\n", "Action: Search\nAction Input: {", "Action: Search[", "Observation\n", "```json\n{\n",
+    "Search(Search(", "Search()\n", "Search(entity='a',", '{"name":"Search","arguments":{', '{"Search":', '"""', " ",
+    "-", "9", "a", "a:", "\\", "\n>", "x-", "Search\n{", "[" + "x" * 300,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize(
+    "head", ["", "<tool_call>", "<function=Search>", "Action: Search\nAction Input: ", "```json\n"]
+)
+def test_no_pattern_backtracks(head: str, piece: str) -> None:
+    text = head + piece * (2_000_000 // len(piece))
+    assert quickest(lambda: read(Reply(text), TOOLS), enough=0.2) < 0.2
+    assert quickest(lambda: parse_action(text, {}), enough=0.2) < 0.2
+    assert quickest(lambda: parse_arguments(text, "Search"), enough=0.2) < 0.2
+
+
+@pytest.mark.parametrize("value", [[1] * 1_000_000, [[]] * 300_000, {"a": "é" * 2_000_000}, "1," * 1_000_000])
+def test_arguments_of_any_size_are_refused_at_once(value: Any) -> None:
+    assert quickest(lambda: parse_arguments({"a": value}, "Search"), enough=0.25) < 0.25
+    arguments, error = parse_arguments({"a": value}, "Search")
+    assert arguments == {}
+    assert error is not None
+    assert "too long" in error

@@ -57,8 +57,21 @@ JANE = action("searchPerson", name="Jane Roe", organization="Acme")
         ("searchPerson(name=2001, limit=true)", action("searchPerson", name="2001", limit=True)),
         ("Action: Look[Kenya]", action("Look", input="Kenya")),
         ("Search[  ]", action("Search")),
+        ('Search(entity=the film "Up")', action("Search", entity='the film "Up"')),
+        *((text, KENYA) for text in ("Search (Kenya)", "So I do Search[Kenya]", "Well. Search[Kenya] is next")),
+        *(
+            (text, None)
+            for text in (
+                "Action: Search[",
+                "Action: Search[entity=",
+                "I may do Search[Kenya] or not.",
+                "I think the Action: Look[Kenya] helps.",
+            )
+        ),
+        ('{"action": "Look", "action_input": {"x": "Kenya"}}', action("Look", x="Kenya")),
         *((text, None) for text in ("", "Nairobi", "Look[Kenya]", "I think (so).", "Action 1:", "ReSearch[Kenya]")),
         ('<tool_call>{"name": "Search", "arg</tool_call>', None),
+        ("Observation: made up\nSearch[Kenya]", None),
     ],
 )
 def test_the_first_action_is_parsed_and_only_a_marked_one_may_have_an_unknown_name(text: str, parsed: Any) -> None:
