@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from aiohttp import web
 
@@ -27,3 +29,26 @@ def serving(app: web.Application, port: int = 0) -> Iterator[str]:
         thread.join()
         loop.run_until_complete(runner.cleanup())
         loop.close()
+
+
+class Scripted:
+    """A server that answers every request with the next of its answers, and the last one for ever.
+
+    An answer is JSON data, a response, or a function that gives one or waits for it.
+
+    Attributes:
+        requests: All that came, each with its moment.
+    """
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.requests: list[tuple[float, web.Request]] = []
+        self.app = web.Application()
+        self.app.router.add_route("*", "/{path:.*}", self._answer)
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.requests.append((time.monotonic(), request))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        answer = answer() if callable(answer) else answer
+        answer = await answer if isinstance(answer, Awaitable) else answer
+        return answer if isinstance(answer, web.StreamResponse) else web.json_response(answer)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from r_eval.environments.base import EnvironmentFailure, NotFound
 from r_eval.environments.opening import open_environment
 from r_eval.environments.wiki import Wiki
 from r_eval.errors import MissingExtra, UserError
-from tests.serving import serving
+from tests.serving import Scripted, serving
 
 pytest.importorskip("requests_cache", reason="a live wiki needs requests-cache (extra wiki)")
 
@@ -36,24 +35,10 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
 
 
-class Server:
-    """A wiki that answers with what is left in `answers`, and then with KENYA."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.answers = list(answers)
-        self.requests: list[tuple[float, web.Request]] = []
-        self.app = web.Application()
-        self.app.router.add_get("/api.php", self.answer)
-
-    async def answer(self, request: web.Request) -> web.Response:
-        self.requests.append((time.monotonic(), request))
-        answer = self.answers.pop(0) if self.answers else KENYA
-        return answer if isinstance(answer, web.Response) else web.json_response(answer)
-
-
 @contextmanager
-def asking(*answers: Any, **settings: Any) -> Iterator[tuple[Wiki, Server]]:
-    server = Server(*answers)
+def asking(*answers: Any, **settings: Any) -> Iterator[tuple[Wiki, Scripted]]:
+    """A wiki over these answers, after which every one is KENYA."""
+    server = Scripted(*answers, KENYA)
     with serving(server.app) as address:
         yield Wiki(source="live", api_url=f"{address}/api.php", **({"requests_per_second": 1000} | settings)), server
 
