@@ -210,7 +210,6 @@ def test_programs_whose_calls_hang_hold_up_no_other() -> None:
 SCRIPT = """
 import asyncio, sys
 from r_eval.environments.base import Environment, query_api
-from r_eval.environments.prelude import LONGEST, Prelude, TooLarge, read
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
 from r_eval.environments.session import Session
 

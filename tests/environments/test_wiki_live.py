@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,11 +27,6 @@ pytest.importorskip("requests_cache", reason="a live wiki needs requests-cache (
 KENYA = {"query": {"pages": [{"ns": 0, "title": "Kenya", "extract": "Kenya is a country.\n\n\n== Food ==\nTea."}]}}
 LAG = {"error": {"code": "maxlag", "info": "Waiting for a database server"}}
 OTHER_HOST = "http://127.0.0.1:9/api.php"
-
-
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
 
 
 @contextmanager
