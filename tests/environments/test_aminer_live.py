@@ -19,8 +19,6 @@ from r_eval.environments import json_api
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.aminer.shapes import Education, Employment, PersonInfo
 from r_eval.environments.base import EnvironmentFailure, NotFound
-from r_eval.environments.opening import open_environment
-from r_eval.errors import UserError
 from tests.aminer_server import APIS, http_app
 from tests.serving import Scripted, serving
 
@@ -197,20 +195,3 @@ def test_the_key_is_sent_and_neither_said_nor_kept(monkeypatch: pytest.MonkeyPat
         assert aminer.searchPerson("Ada") == []
         assert server.requests[0][1].headers["Authorization"] == "s3cret"
     assert b"s3cret" not in pickle.dumps(aminer) + (cache / "aminer" / "answers.sqlite").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        ({"source": "web"}, "setting 'source' must be"),
-        ({"source": "live", "scholars": "x.jsonl"}, "goes with the source snapshot"),
-        ({"base_url": "http://127.0.0.1"}, "go with the source live"),
-        ({"source": "live", "base_url": "ftp://host"}, "is not the address of an API"),
-        ({"source": "live", "base_url": "https://me:pass@host"}, "is not the address of an API"),
-        ({"source": "live", "api_key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE .* is not set"),
-        ({"source": "live", "requests_per_second": 0}, "requests_per_second"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(wrong: dict[str, Any], reason: str) -> None:
-    with pytest.raises(UserError, match=reason):
-        open_environment("aminer", wrong)
