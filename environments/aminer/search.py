@@ -5,19 +5,17 @@ What is found is what fits best: a careful request is not answered with lookalik
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from rapidfuzz import fuzz
 
-from r_eval.environments.json_lines import most_similar
+from r_eval.environments.json_lines import most_similar, plain
 
 from .shapes import MOST_HITS
 
 LEAST_SIMILAR = 75.0
 """What a text must score of 100 to be found; one that holds all the words asked for scores 100."""
-_LETTERS = str.maketrans({"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
 def words(text: str) -> list[str]:
@@ -26,9 +24,7 @@ def words(text: str) -> list[str]:
     >>> words("Łukasz O'Brien-Müller, Ph.D.")
     ['lukasz', 'o', 'brien', 'muller', 'ph', 'd']
     """
-    folded = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
-    plain = (char if char.isalnum() else " " for char in folded if not unicodedata.combining(char))
-    return "".join(plain).split()
+    return "".join(char if char.isalnum() else " " for char in plain(text)).split()
 
 
 class TextIndex:

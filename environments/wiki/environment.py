@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from rapidfuzz import fuzz
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
-from r_eval.environments.json_lines import most_similar
+from r_eval.environments.json_lines import most_similar, plain
 from r_eval.errors import MissingExtra
 
-from .base import LONGEST_TITLE, plain, quoted
+from .base import LONGEST_TITLE, quoted
 from .pages import PageFile
 
 if TYPE_CHECKING:
