@@ -226,7 +226,8 @@ class Environment:
         A list becomes one line an element, after the number of them, since models count badly.
         """
         plain = to_jsonable_python(value)
-        lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in _listed(plain)]
+        values = plain if isinstance(plain, list) else [plain]
+        lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values]
         number = f"{len(lines)} result{'' if len(lines) == 1 else 's'}."
         return "\n".join([number, *lines]) if isinstance(plain, list) else lines[0]
 
@@ -282,10 +283,6 @@ def observed(environment: Environment, api: str, returned: Any) -> Observation[A
     plain = to_jsonable_python(seen.value)
     text = seen.text if seen.text is not None else environment.render(api, plain)
     return Observation(plain, text, seen.retrieved_ids or environment.retrieved_ids(api, plain))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 async def _awaited(value: Any) -> Any:
