@@ -5,8 +5,6 @@ A new one joins by a class here: how it is opened, and some calls.
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -16,9 +14,10 @@ import pytest
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
+from r_eval.environments.serve import http as serve
 from r_eval.environments.wiki import Wiki
 from r_eval.testing import Call, EnvironmentContract
-from tests import mediawiki, shops, wikis
+from tests import mediawiki, wikis
 from tests.aminer_server import http_app
 from tests.serving import serving
 
@@ -118,38 +117,63 @@ class TestAMinerOverHTTP(EnvironmentContract):
 # Those that are no classes
 
 
-class Shop(EnvironmentContract):
-    """The shop, opened by a name as a grid has it."""
+class PantryContract(EnvironmentContract):
+    """A pantry, opened by a name as a grid has it."""
 
-    calls: ClassVar[list[Call]] = [
-        ("find_items", {"word": "pen"}),
-        ("find_items", {"word": "p", "limit": 1}),
-        ("show_item", {"name": "pen"}),
-    ]
-    nothing: ClassVar[list[Call]] = [("find_items", {"word": "unicorn"}), ("show_item", {"name": "unicorn"})]
+    calls: ClassVar[list[Call]] = [("find_dish", {"name": "pi", "limit": 1}), ("ingredients", {"dish": "pizza"})]
+    nothing: ClassVar[list[Call]] = [("find_dish", {"name": "unicorn"}), ("ingredients", {"dish": "unicorn"})]
 
 
-class TestMCPServer(Shop):
-    allowed = ["has no description"]
-
+class TestMCPServer(PantryContract):
     @pytest.fixture
-    def environment(self, tmp_path: Path) -> Environment:
+    def environment(self, pantry: Environment) -> Iterator[Environment]:
         pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
-        (tmp_path / "shop.py").write_text(shops.MCP, encoding="utf-8")
-        name = f"mcp:{shlex.join([sys.executable, str(tmp_path / 'shop.py')])}"
-        return open_environment(name, {"shared": True})  # a process a session takes long for so many
+        with serving(serve.http_app(pantry)) as address:
+            yield open_environment(f"mcp:{address}/mcp")
 
 
-class TestOpenAPIServer(Shop):
+class TestOpenAPIServer(PantryContract):
     @pytest.fixture
-    def environment(self) -> Iterator[Environment]:
-        with serving(shops.http_app()) as address:
+    def environment(self, pantry: Environment) -> Iterator[Environment]:
+        with serving(serve.http_app(pantry)) as address:
             yield open_environment(f"openapi:{address}/openapi.json")
 
 
-class TestLangChainTools(Shop):
+LANGCHAIN = '''
+from langchain_core.tools import ToolException, tool
+
+DISHES = {"pizza": ["flour", "tomato", "cheese"], "omelette": ["egg", "butter"]}
+
+@tool(parse_docstring=True)
+def find_dish(name: str, limit: int = 5) -> list[str]:
+    """Find dishes by a part of their name.
+
+    Args:
+        name: A part of the name.
+        limit: At most so many.
+    """
+    return [dish for dish in DISHES if name in dish][:limit]
+
+@tool(parse_docstring=True)
+async def ingredients(dish: str) -> list[str]:
+    """List what is in a dish.
+
+    Args:
+        dish: The dish's exact name.
+    """
+    if dish not in DISHES:
+        raise ToolException(f"There is no dish {dish}.")
+    return DISHES[dish]
+
+def pantry():
+    """Dishes and what is in them."""
+    return [find_dish, ingredients]
+'''
+
+
+class TestLangChainTools(PantryContract):
     @pytest.fixture
     def environment(self, tmp_path: Path) -> Environment:
         pytest.importorskip("langchain_core", reason="needs langchain-core (extra langchain)")
-        (tmp_path / "shop.py").write_text(shops.LANGCHAIN, encoding="utf-8")
-        return open_environment(f"langchain:{tmp_path / 'shop.py'}:shop")
+        (tmp_path / "pantry.py").write_text(LANGCHAIN, encoding="utf-8")
+        return open_environment(f"langchain:{tmp_path / 'pantry.py'}:pantry")
