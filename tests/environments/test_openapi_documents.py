@@ -16,6 +16,7 @@ from r_eval.environments.session import Session
 from tests.environments.test_openapi import Server
 
 HEAD = "openapi: 3.0.3\ninfo: {title: T, version: 1}\n"
+PATHS = HEAD + "paths:\n"
 CAREFUL = "may change something, since they do not declare that they only read: "
 
 
@@ -47,10 +48,7 @@ DEEP = "{type: object, properties: {a: " * 60 + "{type: string}" + "}}" * 60
 CASES = [
     Case(
         "a body of a type that cannot be sent",
-        HEAD
-        + "paths:\n"
-        + get("/list", "")
-        + "  /upload:\n    post: {operationId: upload, requestBody: {required: true, "
+        PATHS + get("/list", "") + "  /upload:\n    post: {operationId: upload, requestBody: {required: true, "
         "content: {multipart/form-data: {schema: {type: object}}}}}\n"
         "  /note: {put: {operationId: note, requestBody: {content: {text/csv: {}}}}}\n",
         ["list()", "note()"],
@@ -63,8 +61,7 @@ CASES = [
     ),
     Case(
         "patterns",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get("/a", r"{name: q, in: query, required: true, schema: {type: string, pattern: '^[\p{L} ]+$'}}")
         + get("/b", "{name: q, in: query, required: true, schema: {type: string, pattern: '^(a+)+$'}}")
         + get("/c", "{name: q, in: query, required: true, schema: {type: string, pattern: '('}}"),
@@ -78,8 +75,7 @@ CASES = [
     ),
     Case(
         "styles",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get("/m/{id}", f"{{name: id, in: path, required: true, style: matrix, {LIST}}}")
         + get("/s/{id}", f"{{name: id, in: path, required: true, explode: true, {OBJECT}}}")
         + get("/f", f"{{name: q, in: query, explode: false, {LIST}}}, {{name: o, in: query, {OBJECT}}}")
@@ -110,8 +106,7 @@ CASES = [
     ),
     Case(
         "YAML that is text",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get(
             "/t",
             "{name: country, in: query, schema: {type: string, enum: [no, on, se]}}, "
@@ -160,8 +155,7 @@ CASES = [
     ),
     Case(
         "the dialect of 3.0",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get(
             "/n",
             "{name: a, in: query, required: true, schema: {type: integer, nullable: true, minimum: 0, "
@@ -178,7 +172,7 @@ CASES = [
     ),
     Case(
         "JSON bodies",
-        HEAD + "paths:\n  /one: {post: {operationId: one, requestBody: {required: true, content: {application/json: "
+        PATHS + "  /one: {post: {operationId: one, requestBody: {required: true, content: {application/json: "
         "{schema: {oneOf: [{type: object, properties: {a: {type: string}}, required: [a]}, {type: string}]}}}}}}\n"
         "  /all/{id}: {post: {operationId: all, parameters: "
         "[{name: id, in: path, required: true, schema: {type: string}}], requestBody: "
@@ -267,8 +261,7 @@ CASES = [
     ),
     Case(
         "cookies and headers",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get("/c", f"{{name: Accept, in: header, schema: {{type: string}}}}, {{name: X-Tags, in: header, {LIST}}}")
         + get("/h", f"{{name: X-Tags, in: header, style: form, {LIST}}}")
         + get("/s", "{name: sid, in: cookie, schema: {type: string}}"),
