@@ -307,14 +307,12 @@ Answer = tuple[int, dict[str, str], bytes]
 
 def served(reply: Answer) -> web.Application:
     """A server over HTTP that answers a call of its tool with a status, headers and a body."""
+    info = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
 
     async def answer(request: web.Request) -> web.Response:
         message = await request.json()
-        results: dict[str, Any] = {"tools/list": {"tools": [tool("ask")]}, "initialize": {
-            "protocolVersion": message.get("params", {}).get("protocolVersion"),
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "s", "version": "1"},
-        }}  # fmt: skip
+        version = {"protocolVersion": message.get("params", {}).get("protocolVersion")}
+        results = {"tools/list": {"tools": [tool("ask")]}, "initialize": {**version, **info}}
         method, number = message["method"], message.get("id")
         status, headers, body = reply
         if method != "tools/call":

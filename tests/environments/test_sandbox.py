@@ -34,10 +34,9 @@ class Echo(Environment):
         return value
 
     @query_api
-    async def slow(self) -> str:
-        """Take a while."""
-        await asyncio.sleep(3 * SECONDS)
-        return "done"
+    def hang(self) -> None:
+        """Do not come back."""
+        time.sleep(20)
 
     @query_api
     def fail(self) -> str:
@@ -179,20 +178,10 @@ answer += [str(datetime.datetime.now()), str(datetime.date.today()), hash('a'), 
     assert all(result == found[0] for result in found)
 
 
-class Hanging(Echo):
-    """Has a query API that does not come back."""
-
-    @query_api
-    def hang(self) -> str:
-        """Hang."""
-        time.sleep(20)
-        return ""
-
-
 def test_programs_whose_calls_hang_hold_up_no_other() -> None:
     async def main() -> tuple[list[Any], float]:
         with Sandbox(2) as sandbox:
-            session = Session(Hanging(), sandbox)
+            session = Session(Echo(), sandbox)
             hanging = [asyncio.create_task(session.run_program("hang()")) for _ in range(8)]
             await asyncio.sleep(1)
             started = time.monotonic()
