@@ -38,7 +38,7 @@ class Case:
 
 def get(path: str, parameters: str, more: str = "") -> str:
     name = path.split("{")[0].strip("/").replace("/", "_") or "root"
-    return f"  {path}: {{get: {{operationId: {name}, parameters: [{parameters}]{more}}}}}\n"
+    return f"  '{path}': {{get: {{operationId: '{name}', parameters: [{parameters}]{more}}}}}\n"
 
 
 LIST = "schema: {type: array, items: {type: string}}"
@@ -141,6 +141,21 @@ CASES = [
             ("b", {}, "GET /base/b"),
         ],
         {"base_url": None},
+    ),
+    Case(
+        "paths with a query, with a fragment, and without a slash",
+        PATHS
+        + get("/q?format=json", "{name: q, in: query, schema: {type: string}}")
+        + get("/h#one", "{name: q, in: query, schema: {type: string}}")
+        + get(".evil.example/b", "{name: q, in: query, schema: {type: string}}"),
+        ["q_format_json(", "h_one(", "evil_example_b("],
+        [],
+        [
+            ("q_format_json", {"q": "a"}, "GET /q?format=json&q=a"),
+            ("q_format_json", {}, "GET /q?format=json"),
+            ("h_one", {"q": "a"}, "GET /h?q=a"),
+            ("evil_example_b", {"q": "a"}, "GET /.evil.example/b?q=a"),
+        ],
     ),
     Case(
         "keys",
