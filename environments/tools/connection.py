@@ -47,6 +47,8 @@ from r_eval.text import clean_data, printable
 
 Answer = TypeVar("Answer")
 Streams = Callable[[TextIO], AbstractAsyncContextManager[Any]]
+SDK_FAILURES = ("SSE stream ended", "Unexpected content type", "server answered a request with 202")
+"""How the SDK's own errors begin where an answer is none; servers use their codes, too."""
 LAST_BYTES = 2000
 """How much of the end of a process's standard error is read."""
 CLOSING_SECONDS = 10.0
@@ -127,7 +129,7 @@ class Connection:
                 reason = f"cannot be reached: {_reason(error)}"
             elif code == CONNECTION_CLOSED and text == "Connection closed":  # servers use the code, too
                 reason = "has gone"
-            elif code is None or code in (DOWN, PARSE_ERROR):
+            elif code is None or code in (DOWN, PARSE_ERROR) or text.startswith(SDK_FAILURES):
                 reason = f"failed: {clip(' '.join(text.split()), 300) or _reason(error)}"
             else:
                 raise ToolError(clip(text, LONGEST_ERROR) or NO_REASON) from None
@@ -332,7 +334,8 @@ class _Bounded(httpx2.AsyncHTTPTransport):
             await response.aclose()
         if response.headers.get("Content-Encoding", "identity") != "identity":
             return _refusal("it sends compressed data, which the request does not accept")
-        if request.method == "POST" and response.status_code >= 300 and not _is_error(body):
+        is_error = _is_error(body) and not _is_lost_session(request, response.status_code, body)
+        if request.method == "POST" and response.status_code >= 300 and not is_error:
             target = response.headers.get("Location")
             return _refusal(f"it answers HTTP {response.status_code}" + (f", go to {target}" if target else ""))
         text = body.decode("utf-8-sig", "replace")
@@ -345,6 +348,11 @@ def _is_error(body: bytes | bytearray) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(message, dict) and isinstance(message.get("error"), dict) and "jsonrpc" in message
+
+
+def _is_lost_session(request: httpx2.Request, status: int, body: bytes | bytearray) -> bool:
+    """Whether a server says that it does not know the session (any more), as after a restart."""
+    return "mcp-session-id" in request.headers and (status == 404 or (status == 400 and b"session" in body.lower()))
 
 
 def _refusal(text: str, code: int = DOWN) -> httpx2.Response:
