@@ -10,7 +10,7 @@ import functools
 import json
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, NotRequired
 
 import pytest
@@ -97,6 +97,7 @@ COLOURS = "Literal['red', 'green']"
         (Place, "Place", {"city": "Rome", "number": "3"}, Place("Rome", 3)),
         (Place, "Place", '{"city": "Rome"}', Place("Rome")),
         (list[Place] | None, "list[Place] | None", "[]", []),
+        (Iterable[int] | None, "list[int] | None", ["1"], [1]),
         (Owner, "Owner", {"name": "Ann", "home": ROME, "bornIn": 1}, Owner(name="Ann", home=Place("Rome"), bornIn=1)),
         (Note, "Note", {"text": "x"}, {"text": "x"}),
         (Literal["a", 2], "Literal['a', 2]", "2", 2),
