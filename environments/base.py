@@ -289,6 +289,17 @@ async def _awaited(value: Any) -> Any:
     return _plain(await value)
 
 
+def _foreign(value: Any) -> Any:
+    """A number or an array of numpy's, or of a library like it, as plain data.
+
+    Raises:
+        TypeError: The value is none.
+    """
+    if not hasattr(value, "tolist"):
+        raise TypeError(f"a {type(value).__name__} is no JSON data: return text, numbers, lists or dicts")
+    return value.tolist()
+
+
 def _plain(value: Any) -> Any:
     """A value as plain JSON data, inside its `Observation` where it is one; what is awaitable is left as it is.
 
@@ -303,7 +314,7 @@ def _plain(value: Any) -> Any:
         value = list(itertools.islice(value, MOST_ITEMS + 1))
         if len(value) > MOST_ITEMS:
             raise ValueError(f"it returned an iterator of more than {MOST_ITEMS:,} items; return a list")
-    plain = to_jsonable_python(value)
+    plain = to_jsonable_python(value, fallback=_foreign)
     try:
         to_json(plain)
     except ValueError:  # half a surrogate pair

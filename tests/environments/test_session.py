@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from r_eval.environments import (
@@ -125,6 +126,7 @@ def opened(sandbox: Sandbox) -> Opened:
     [
         (None, "null"),
         (True, "true"),
+        (np.int64(3), "3"),
         (3, "3"),
         ([], "0 results."),
         (["a"], "1 result.\na"),
