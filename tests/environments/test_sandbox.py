@@ -133,6 +133,12 @@ def test_the_line_that_failed_is_the_programs_own(brief: Sandbox, code: str, lin
         ("answer = 1 / 0", "exception", "ZeroDivisionError"),
         ("raise ValueError('mine')", "exception", "mine"),
         ("\n\nraise SystemExit", "exception", "line 3"),
+        (
+            "answer = list(map(echo, 'ab'))",
+            "exception",
+            "line 1: NotImplementedError: map, filter, sorted, min and max",
+        ),
+        ("answer = sorted('ab', key=lambda x: echo(x))", "exception", "call it in a loop or a comprehension"),
     ],
 )
 def test_an_error_has_a_cause_and_names_its_line(brief: Sandbox, code: str, expected: str, said: str) -> None:
