@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -29,6 +28,7 @@ from r_eval.environments.tools.base import (
 )
 from r_eval.environments.tools.openapi_document import address_of, is_json, mapping, parse
 from r_eval.environments.tools.operations import READING, HttpRequest, Keys, Operation, choose_operations, key_place
+from r_eval.files import user_path
 from r_eval.fingerprints import short_hash
 from r_eval.text import printable
 
@@ -67,7 +67,7 @@ class OpenAPI(ToolEnvironment):
             ValueError: It is no OpenAPI 3 document, or has no operation that can be offered.
         """
         source = document if document.startswith(("http://", "https://")) else ""
-        text = _fetched(document, timeout) if source else Path(document).read_text(encoding="utf-8")
+        text = _fetched(document, timeout) if source else user_path(document).read_text(encoding="utf-8")
         parsed = parse(text, document)
         settings = {"header": from_variables(headers_env or {}), "query": from_variables(query_env or {})}
         keys = {key_place(where, name): key for where, names in settings.items() for name, key in names.items()}

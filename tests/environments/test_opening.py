@@ -262,3 +262,23 @@ def test_files_are_found_from_the_folder_of_the_grid(
     for file in ("recipes.py", "tools.py", "api.yaml"):
         (folder / file).touch()
     assert located(name, folder) == found
+
+
+API = "openapi: 3.1.0\nservers: [{url: http://127.0.0.1:9}]\npaths: {/a: {get: {}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "text"),
+    [
+        ("wiki", {"pages": "~/file.jsonl"}, '{"title": "Kenya", "text": "A country."}'),
+        ("aminer", {"scholars": "~/file.jsonl"}, '{"name": "Ada Okello"}'),
+        ("corpus", {"documents": "~/file.jsonl"}, '{"id": 1, "text": "Tea."}'),
+        ("openapi:~/file.jsonl", {}, API),
+    ],
+)
+def test_a_file_is_found_in_the_home_of_a_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: dict[str, Any], text: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    written(tmp_path / "file.jsonl", text)
+    assert open_environment(name, settings).specs()
