@@ -77,6 +77,11 @@ class Store(Environment):
         raise KeyError("a bug")
 
     @query_api
+    def first(self) -> str:
+        """Find none."""
+        return next(word for word in ())
+
+    @query_api
     def down(self) -> str:
         """Be down."""
         raise EnvironmentFailure("the server is down")
@@ -170,6 +175,7 @@ def test_what_is_wrong_with_a_call_is_an_observation(
         ("down", "the server is down"),
         ("crash", "crash failed: KeyError: 'a bug' (test_session.py:"),
         ("crash", "in crash); if the arguments are to blame, raise NotFound(...)"),
+        ("first", "in first); if the arguments are to blame, raise NotFound(...)"),
         ("odd", "odd failed"),
     ],
 )
