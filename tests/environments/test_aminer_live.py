@@ -139,9 +139,9 @@ def test_any_json_is_a_result_nothing_found_or_a_failure(body: Any) -> None:
             continue
 
 
-@pytest.mark.parametrize("code", [429, 500, 503])
-def test_a_passing_failure_is_asked_again(code: int) -> None:
-    with asking(status(code), {"data": {"hitList": []}}) as (aminer, server):
+@pytest.mark.parametrize(("code", "headers"), [(429, {}), (500, {}), (503, {}), (503, {"Retry_After": "0.5"})])
+def test_a_passing_failure_is_asked_again(code: int, headers: dict[str, str]) -> None:
+    with asking(status(code, **headers), {"data": {"hitList": []}}) as (aminer, server):
         assert aminer.searchPublication("sorting") == []
         assert len(server.requests) == 2
 
