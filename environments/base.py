@@ -280,7 +280,7 @@ def observed(environment: Environment, api: str, returned: Any) -> Observation[A
         TypeError: The ids are not texts.
     """
     seen = returned if isinstance(returned, Observation) else Observation(returned)
-    plain = to_jsonable_python(seen.value)
+    plain = to_jsonable_python(seen.value, fallback=_foreign)
     text = seen.text if seen.text is not None else environment.render(api, plain)
     return Observation(plain, text, seen.retrieved_ids or environment.retrieved_ids(api, plain))
 
