@@ -226,7 +226,8 @@ class Environment:
         A list becomes one line an element, after the number of them, since models count badly.
         """
         plain = to_jsonable_python(value)
-        lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in _listed(plain)]
+        values = plain if isinstance(plain, list) else [plain]
+        lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values]
         number = f"{len(lines)} result{'' if len(lines) == 1 else 's'}."
         return "\n".join([number, *lines]) if isinstance(plain, list) else lines[0]
 
@@ -279,17 +280,24 @@ def observed(environment: Environment, api: str, returned: Any) -> Observation[A
         TypeError: The ids are not texts.
     """
     seen = returned if isinstance(returned, Observation) else Observation(returned)
-    plain = to_jsonable_python(seen.value)
+    plain = to_jsonable_python(seen.value, fallback=_foreign)
     text = seen.text if seen.text is not None else environment.render(api, plain)
     return Observation(plain, text, seen.retrieved_ids or environment.retrieved_ids(api, plain))
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 async def _awaited(value: Any) -> Any:
     return _plain(await value)
+
+
+def _foreign(value: Any) -> Any:
+    """A number or an array of numpy's, or of a library like it, as plain data.
+
+    Raises:
+        TypeError: The value is none.
+    """
+    if not hasattr(value, "tolist"):
+        raise TypeError(f"a {type(value).__name__} is no JSON data: return text, numbers, lists or dicts")
+    return value.tolist()
 
 
 def _plain(value: Any) -> Any:
@@ -306,7 +314,7 @@ def _plain(value: Any) -> Any:
         value = list(itertools.islice(value, MOST_ITEMS + 1))
         if len(value) > MOST_ITEMS:
             raise ValueError(f"it returned an iterator of more than {MOST_ITEMS:,} items; return a list")
-    plain = to_jsonable_python(value)
+    plain = to_jsonable_python(value, fallback=_foreign)
     try:
         to_json(plain)
     except ValueError:  # half a surrogate pair

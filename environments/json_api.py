@@ -17,6 +17,7 @@ from typing import Any, Self
 import requests
 from pydantic import HttpUrl, TypeAdapter, ValidationError
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import InvalidHeader
 from urllib3.util import Retry
 
 from r_eval import __version__
@@ -164,10 +165,15 @@ def _cached_session(name: str, cache: Path, is_answer: Callable[[dict[str, Any]]
 
 
 class PatientRetry(Retry):
-    """urllib3's retries, which wait as long as a server asks for, but never longer than `LONGEST_PAUSE`."""
+    """urllib3's retries, which wait as long as a server asks for, but never longer than `LONGEST_PAUSE`; where it asks
+    in an unknown form, such as "0.5", they wait as after any failure.
+    """
 
     def parse_retry_after(self, retry_after: str) -> float:
-        return min(super().parse_retry_after(retry_after), LONGEST_PAUSE)
+        try:
+            return min(super().parse_retry_after(retry_after), LONGEST_PAUSE)
+        except InvalidHeader:
+            return 0
 
 
 class AnswerTooLarge(requests.ConnectionError):

@@ -1,10 +1,11 @@
-"""Files of records, one JSON object per line: what wiki, aminer and corpus share."""
+"""What wiki, aminer and corpus share: files of records, one JSON object per line, and how texts are compared."""
 
 from __future__ import annotations
 
 import functools
 import heapq
 import json
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -19,6 +20,12 @@ from r_eval.text import clean_data, printable
 Model = TypeVar("Model", bound=BaseModel)
 _BATCH = 2000
 """Texts compared in one call: rapidfuzz lets no other thread run meanwhile."""
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "½": " 1/2"}
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u2018\u2019\u02bb\u02bc\u02bd\u00b4`", "'")
+    | dict.fromkeys("\u201c\u201d", '"')
+)
 
 
 def read_lines(path: Path, blank: bool = False) -> Iterator[tuple[str, str]]:
@@ -97,6 +104,19 @@ class FileStore:
 @functools.lru_cache(maxsize=8)
 def _open(cls: Any, path: Path, size: int, changed: int) -> Any:
     return cls(path)
+
+
+def plain(text: str) -> str:
+    """A text for comparing it with others: no case, no accents, one sort of dash, apostrophe and space.
+
+    >>> plain("Émile  Zola’s “Germinal”")
+    'emile zola\\'s "germinal"'
+    """
+    folded = text.casefold().translate(_LETTERS)
+    if not folded.isascii():
+        decomposed = unicodedata.normalize("NFKD", folded)
+        folded = "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LETTERS)
+    return " ".join(folded.split())
 
 
 def most_similar(

@@ -37,6 +37,7 @@ EXCEPTIONS: dict[str, type[Exception]] = {
 }
 """What a call that fails raises in a program, by the kind of error."""
 
+NOT_IN_BUILTINS = "map, filter, sorted, min and max cannot call a query API: call it in a loop or a comprehension"
 PRINTED_BYTES = 20_000
 PRELUDE = "<python-input-0>"
 POLL_SECONDS = 0.5
@@ -311,6 +312,8 @@ class _Run:
             cause = "calls"
         elif isinstance(raised := error.exception(), TimeoutError):
             cause = "time"
+        elif isinstance(raised, NotImplementedError) and self.prelude.call in message:
+            cause, message = "exception", f"NotImplementedError: {NOT_IN_BUILTINS}"
         elif isinstance(raised, MemoryError) and str(raised).endswith(f" > {PRINTED_BYTES} bytes"):
             cause, message = "output", f"more than {PRINTED_BYTES:,} bytes were printed"
         else:

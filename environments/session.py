@@ -32,6 +32,8 @@ RECORDED_CHARACTERS = 100_000
 """How much of what a call in a program returns is recorded."""
 REMEDY = "if the arguments are to blame, raise NotFound(...) or ToolError(...) there: the model reads its message"
 """What to do about an exception that a query API may have meant for the model."""
+BLAMED = (LookupError, ValueError, AssertionError)
+"""Such exceptions, besides the `StopIteration` of a `next` without a default."""
 SENTENCE_ENDS = (". ", "! ", "? ", "。", "！", "？")
 
 
@@ -191,7 +193,7 @@ class Session:
             if limit.expired():
                 seconds = self._environment.timeout
                 raise EnvironmentFailure(f"{api} gave nothing within {seconds:g} s, and was given up") from None
-            remedy = f"; {REMEDY}" if isinstance(error, LookupError | ValueError) else ""
+            remedy = f"; {REMEDY}" if isinstance(error, BLAMED) or isinstance(error.__cause__, StopIteration) else ""
             raise EnvironmentFailure(f"{api} failed: {describe(error)}{remedy}") from error
 
 

@@ -11,10 +11,11 @@ import enum
 import functools
 import inspect
 import re
+import types
 import typing
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Union
 
 import docstring_parser
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -122,9 +123,20 @@ def _annotation(p: inspect.Parameter, annotation: Any) -> tuple[Any, str]:
         raise _Unfit(f"the default of '{p.name}' is no JSON data ({type(p.default).__name__}): use None") from None
     if p.default is None and annotation is not Any:
         annotation = annotation | None if isinstance(annotation, type) else typing.Optional[annotation]  # noqa: UP045
+    annotation = _listed(annotation)
     # `Annotated[str, "the name"]` or `Annotated[str, Field(description=...)]`
     notes = [getattr(note, "description", note) for note in getattr(annotation, "__metadata__", ())]
     return annotation, next((" ".join(note.split()) for note in notes if isinstance(note, str)), "")
+
+
+def _listed(annotation: Any) -> Any:
+    """A type with lists in place of iterables, whose items pydantic checks when they are read, and that only once."""
+    kind, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if Iterable in (annotation, kind):
+        return list[inner or Any]  # type: ignore[misc]  # it becomes one
+    if kind in (typing.Union, types.UnionType):
+        return Union[tuple(map(_listed, inner))]  # noqa: UP007  made at run time
+    return Annotated[(_listed(inner[0]), *annotation.__metadata__)] if kind is Annotated else annotation
 
 
 def arguments_model(name: str, parameters: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:

@@ -2,7 +2,7 @@
 
 A name is looked up the same way for built-ins and for third-party plug-ins:
 
-- `module:Class`, or `./file.py:Class` (of an environment the file alone will do, see `environments.functions`);
+- `module:Class`, or `./file.py:Class` (of an environment the file alone will do, see `environments.opening`);
 - a plain name, through the entry points of the group `r_eval.<kind>`. An entry point is either the object itself or a
   package: then every module in it offers what it defines under the module's own name (`soft_match.py` offers
   `soft-match`), so that adding one is adding a file.

@@ -10,7 +10,6 @@ from aiohttp import web
 
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.aminer.live import WORD_TYPES
-from r_eval.environments.aminer.shapes import PublicationResult
 from r_eval.environments.aminer.store import ScholarStore
 
 Answer = Callable[[ScholarStore, Mapping[str, Any]], Any]
@@ -21,10 +20,10 @@ def http_app(environment: AMiner) -> web.Application:
     """The application; it holds no state but the scholars."""
     source: Any = environment._source
     app = web.Application()
-    for name, answer in {"searchPerson": _persons, "searchPublication": _publications}.items():
-        app.router.add_post(f"/{name}", _handler(source, answer))
-    for name, answer in APIS.items():
-        app.router.add_get(f"/{name}", _handler(source, answer))
+    app.router.add_post("/searchPerson", _handler(source, _persons))
+    app.router.add_post("/searchPublication", _handler(source, _publications))
+    for name, (path, find, read) in APIS.items():
+        app.router.add_get(f"/{name}", _handler(source, _by_id(path, find, read)))
     return app
 
 
@@ -36,86 +35,71 @@ def _handler(source: ScholarStore, answer: Answer) -> Callable[[web.Request], An
     return handle
 
 
+def _fields(value: Any, **names: str) -> dict[str, Any]:
+    """The fields of a shape under AMiner's names for them."""
+    return {theirs: getattr(value, ours) for theirs, ours in names.items()}
+
+
+def _hits(hits: list[Any]) -> Any:
+    return {"hitList": hits, "hitsTotal": len(hits)}
+
+
 def _persons(source: ScholarStore, body: Mapping[str, Any]) -> Any:
     fields = {number: field for field, number in WORD_TYPES.items()}
     wanted = {fields[word["wordType"]]: word["keyword"] for word in body["searchKeyWordList"]}
-    hits = [
-        {
-            "id": person.person_id,
-            "name": person.name,
-            "orgZh": "",
-            "contact": {"affiliation": person.organization},
-            "interests": [{"t": interest} for interest in person.interests],
-            "ncitation": person.num_citation,
-            "npubs": person.num_pubs,
-        }
-        for person in source.find_persons(**wanted)
-    ]
-    return {"hitList": hits, "hitsTotal": len(hits)}
+    return _hits(
+        [
+            _fields(person, id="person_id", name="name", ncitation="num_citation", npubs="num_pubs")
+            | {"orgZh": "", "contact": {"affiliation": person.organization}}
+            | {"interests": [{"t": interest} for interest in person.interests]}
+            for person in source.find_persons(**wanted)
+        ]
+    )
 
 
 def _publications(source: ScholarStore, body: Mapping[str, Any]) -> Any:
     found = source.find_publications(body["query"])[: body["size"]]
-    hits = [{"id": hit.pub_id, "title": hit.title, "year": hit.year, "venue": {"raw": ""}} for hit in found]
-    return {"hitList": hits, "hitsTotal": len(hits)}
+    return _hits([_fields(hit, id="pub_id", title="title", year="year") | {"venue": {"raw": ""}} for hit in found])
 
 
-def _one(value: Any, *path: str) -> Any:
-    """The answer to an id: the value at a path of keys, or nothing there for None."""
-    *outer, last = path
-    inner: dict[str, Any] = {} if value is None else {last: value}
-    for key in reversed(outer):
-        inner = {key: inner}
-    return [{"succeed": True, **inner}]
+def _paper(paper: Any) -> dict[str, Any]:
+    about = _fields(paper, id="pub_id", title="title", ncitation="num_citation", year="year")
+    return about | {"authors": [{"name": name} for name in paper.authors_name_list]}
 
 
-def _coauthors(source: ScholarStore, query: Mapping[str, Any]) -> Any:
-    found = source.coauthors(query["id"])
-    crs = [{"id": other.person_id, "name": other.name, "relation": other.relation} for other in found or []]
-    return _one(None if found is None else crs, "data", "crs")
-
-
-def _interests(source: ScholarStore, query: Mapping[str, Any]) -> Any:
-    found = source.interests(query["id"])
-    return _one(None if found is None else [{"t": text} for text in found], "data", "data", "data")
-
-
-def _profile(source: ScholarStore, query: Mapping[str, Any]) -> Any:
-    found = source.profile(query["id"])
-    fields = ("name", "gender", "position", "bio", "email")
-    same = {name: getattr(found, name) for name in fields} if found else {}
-    return _one({**same, "aff": found.organization} if found else None, "data")
-
-
-def _person_publications(source: ScholarStore, query: Mapping[str, Any]) -> Any:
-    found = source.person_publications(query["id"])
-    offset, size = int(query["offset"]), min(int(query["size"]), MOST_A_PAGE)
-    pubs = [
-        {
-            "id": paper.pub_id,
-            "title": paper.title,
-            "ncitation": paper.num_citation,
-            "year": paper.year,
-            "authors": [{"name": name} for name in paper.authors_name_list],
-        }
-        for paper in (found or [])[offset : offset + size]
-    ]
-    return _one(None if found is None else pubs, "data", "pubs")
-
-
-def _publication(source: ScholarStore, query: Mapping[str, Any]) -> Any:
-    found: PublicationResult | None = source.publication(query["id"])
-    if found is None:
-        return _one(None, "pub")
+def _publication(found: Any) -> dict[str, Any]:
+    same = {name: name for name in ("title", "abstract", "num_citation", "year", "venue")}
     authors = [{"id": author.person_id, "name": author.name} for author in found.author_list]
-    same = {name: getattr(found, name) for name in ("title", "abstract", "num_citation", "year", "venue")}
-    return _one({"id": found.pub_id, "authors": authors, **same}, "pub")
+    return _fields(found, id="pub_id", **same) | {"authors": authors}
 
 
-APIS: dict[str, Answer] = {
-    "getCoauthors": _coauthors,
-    "getPersonInterest": _interests,
-    "getPersonBasicInfo": _profile,
-    "getPersonPubs": _person_publications,
-    "getPublication": _publication,
+def _by_id(path: str, find: Callable[..., Any], read: Callable[[Any], Any]) -> Answer:
+    """The answer to an id: what was found at a path of keys, or nothing there."""
+
+    def answer(source: ScholarStore, query: Mapping[str, Any]) -> Any:
+        found = find(source, query["id"])
+        if "offset" in query and found is not None:
+            first = int(query["offset"])
+            found = found[first : first + min(int(query["size"]), MOST_A_PAGE)]
+        *outer, last = path.split(".")
+        inner: dict[str, Any] = {} if found is None else {last: read(found)}
+        for key in reversed(outer):
+            inner = {key: inner}
+        return [{"succeed": True, **inner}]
+
+    return answer
+
+
+PROFILE = {name: name for name in ("name", "gender", "position", "bio", "email")}
+APIS: dict[str, tuple[str, Callable[..., Any], Callable[[Any], Any]]] = {
+    "getCoauthors": (
+        "data.crs",
+        ScholarStore.coauthors,
+        lambda found: [_fields(one, id="person_id", name="name", relation="relation") for one in found],
+    ),
+    "getPersonInterest": ("data.data.data", ScholarStore.interests, lambda found: [{"t": text} for text in found]),
+    "getPersonBasicInfo": ("data", ScholarStore.profile, lambda found: _fields(found, aff="organization", **PROFILE)),
+    "getPersonPubs": ("data.pubs", ScholarStore.person_publications, lambda found: list(map(_paper, found))),
+    "getPublication": ("pub", ScholarStore.publication, _publication),
 }
+"""By name: where an answer has the value, what finds it, and its form there."""

@@ -9,8 +9,6 @@ import signal
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -125,26 +123,24 @@ class MediaWiki:
 
 def _wait(server: subprocess.Popen[bytes], served: Served) -> None:
     for _ in range(150):
-        if server.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{served.port}/load.php", timeout=30):
-                return
-        except urllib.error.HTTPError:
+        if server.poll() is None and _answers(served.port):
             return
-        except OSError:
-            time.sleep(0.1)
+        time.sleep(0.1)
     raise RuntimeError(f"PHP's server does not answer: {served.log.read_text(encoding='utf-8')[-2000:]}")
 
 
 def _wait_for_silence(port: int) -> None:
     """Return when nothing answers: the server's workers end after it."""
-    for _ in range(100):
-        with contextlib.suppress(TimeoutError), socket.socket() as connection:
-            connection.settimeout(1)
-            if connection.connect_ex(("127.0.0.1", port)):
-                return
+    for _ in range(500):
+        if not _answers(port):
+            return
         time.sleep(0.02)
+
+
+def _answers(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
 
 
 def _free_port() -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
 from tests import mediawiki
 
@@ -17,6 +19,13 @@ from tests import mediawiki
 class Choice(NamedTuple):
     title: str
     description: str
+
+
+def refusal(call: Callable[[str], str], argument: str) -> str:
+    """The message of a `NotFound`."""
+    with pytest.raises(NotFound) as caught:
+        call(argument)
+    return str(caught.value)
 
 
 PAGES = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
+from r_eval.files import user_path
 
 from .shapes import ID, Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, PublicationResult
 from .store import ScholarStore
@@ -180,7 +181,7 @@ def _open(
     if source == "snapshot":
         if base_url is not None or api_key_env is not None:
             raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
-        return ScholarStore.open(Path(scholars) if scholars else SNAPSHOT)
+        return ScholarStore.open(user_path(scholars or SNAPSHOT))
     if scholars is not None:
         raise UserError("aminer: a file of scholars goes with the source snapshot, not with live")
     from .live import PUBLIC, LiveScholars

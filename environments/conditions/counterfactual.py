@@ -2,7 +2,7 @@
 
 Whoever reads finds the new answer; whoever remembers gives the old one. Replaced are the values that the question
 names as `entities`; where it names none, its gold answers and its named evidence. Each value is replaced by another of
-its kind (see `alternatives` and `drawing`), in all texts of the environment, and back in its arguments (see
+its kind (see `drawing`), in all texts of the environment, and back in its arguments (see
 `replacing`). The environment does not know the old values. Values in the question stay, so that the
 question is the same, unless it quotes what it asks about: then it changes with the environment.
 
@@ -41,9 +41,8 @@ from r_eval.environments.session import Session
 from r_eval.records import Document, Question, Step
 from r_eval.seeds import Seeds
 
-from .alternatives import KINDS, Alternatives, replaceable
 from .base import Condition, ConditionInput, Wrapped
-from .drawing import OPEN, QUOTED, READ, Drawing, aim_of, are_truth, contains_each
+from .drawing import KINDS, OPEN, QUOTED, READ, Alternatives, Drawing, aim_of, are_truth, contains_each, replaceable
 from .replacing import Replacements, is_number, normal, tokens
 
 ATTEMPTS = 12

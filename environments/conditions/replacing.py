@@ -194,7 +194,9 @@ def _forms(old: str, new: str) -> list[tuple[str, str]]:
         return [(old, new)]
     plain = old.replace(",", ""), new.replace(",", "")
     separated = _separated(plain[0]), _separated(plain[1])
-    return [(old, new), *{plain, separated} - {(old, new)}]
+    whole = "." not in "".join(plain)
+    floats = [(f"{plain[0]}.0", f"{plain[1]}.0")] if whole else []  # as JSON has a whole number that was a float
+    return [(old, new), *{plain, separated} - {(old, new)}, *floats]
 
 
 def _separated(number: str) -> str:

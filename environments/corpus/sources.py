@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, StrictInt, StrictStr
 
 from r_eval.environments.json_lines import read_lines, read_records
 from r_eval.errors import UserError
-from r_eval.files import is_file, is_folder
+from r_eval.files import is_file, is_folder, user_path
 from r_eval.plugins import unknown
 from r_eval.text import printable
 
@@ -78,7 +78,7 @@ def read_documents(source: str | Sequence[str]) -> Iterator[SourceDocument]:
 
 def _read_source(source: str) -> Iterator[tuple[str, SourceDocument]]:
     """Documents of one file, folder or set, each with its place for a message."""
-    path = Path(source)
+    path = user_path(source)
     if is_folder(path):
         yield from _read_folder(path)
     elif is_file(path):
@@ -104,7 +104,7 @@ def _read_folder(folder: Path) -> Iterator[tuple[str, SourceDocument]]:
 
 
 def _is_read(path: Path) -> bool:
-    return path.suffix in (".jsonl", ".txt", ".md") or PUBLISHED.fullmatch(path.name) is not None
+    return path.suffix.lower() in (".jsonl", ".txt", ".md") or PUBLISHED.fullmatch(path.name) is not None
 
 
 def _read_file(path: Path, name: str, alone: bool) -> Iterator[tuple[str, SourceDocument]]:
@@ -114,10 +114,11 @@ def _read_file(path: Path, name: str, alone: bool) -> Iterator[tuple[str, Source
         name: How the ids of its documents call it.
         alone: Whether the file is named itself, not found in a folder.
     """
-    if path.suffix == ".jsonl":
+    suffix = path.suffix.lower()
+    if suffix == ".jsonl":
         for place, record in read_records(path, lambda _: _Line):
             yield place, SourceDocument(str(record.id), record.text, record.title or "")
-    elif path.suffix == ".md" or (path.suffix == ".txt" and not alone):
+    elif suffix == ".md" or (suffix == ".txt" and not alone):
         text = "\n".join(line for _, line in read_lines(path, blank=True))
         yield str(path), SourceDocument(name, printable(text))
     else:

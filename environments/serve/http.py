@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from r_eval.environments.base import Environment, EnvironmentFailure
-from r_eval.environments.serve.sessions import Sessions
+from r_eval.environments.serve.mcp_server import Sessions, add_mcp
 from r_eval.errors import UserError
 
 if TYPE_CHECKING:
@@ -104,8 +104,6 @@ def http_app(environment: Environment) -> web.Application:
     app = web.Application()
     app.router.add_get("/openapi.json", describe)
     if importlib.util.find_spec("mcp") is not None:
-        from r_eval.environments.serve.mcp_server import add_mcp
-
         add_mcp(app, environment, sessions)
     app.router.add_post("/{api}", call)
     app.cleanup_ctx.append(close)

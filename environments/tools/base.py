@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment
 from r_eval.environments.schema import ApiSpec
-from r_eval.environments.tools.declared import DeclaredSpec, declare, printable
+from r_eval.environments.tools.declared import DeclaredSpec, declare
+from r_eval.text import printable
 
 MOST_TOOLS = 128
 """As many tools as the LLM servers take."""

@@ -29,8 +29,7 @@ from r_eval.environments.jsonschemas import (
 )
 from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, BadArguments, Parameter, clip
 from r_eval.environments.signatures import CHECKING, arguments_model
-from r_eval.text import clean_data
-from r_eval.text import printable as printable
+from r_eval.text import clean_data, printable
 
 MOST_BYTES = 500_000
 MOST_STEPS = 1_000_000

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import importlib.util
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +21,6 @@ from r_eval.environments.tools.base import (
     from_variables,
     name_list,
 )
-from r_eval.environments.tools.connection import Connection, Streams
 from r_eval.environments.tools.openapi_document import mapping
 from r_eval.errors import MissingExtra
 from r_eval.fingerprints import short_hash
@@ -66,8 +64,10 @@ class MCP(ToolEnvironment):
         """
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", f"The environment mcp:{server}")
+        from r_eval.environments.tools.connection import Connection, streams_of
+
         variables = from_variables({name: name for name in pass_env})
-        streams = _streams(server, variables, from_variables(headers_env or {}), timeout)
+        streams = streams_of(server, variables, from_variables(headers_env or {}), timeout)
         self._connect = functools.partial(Connection, streams, timeout)
         self._connection = self._connect()
         self._shared = shared
@@ -100,20 +100,6 @@ class MCP(ToolEnvironment):
             return value_of(await _request(client, "tools/call", parameters))
 
         return await asyncio.wrap_future(self._connection.ask(question))
-
-
-def _streams(server: str, variables: Mapping[str, str], headers: Mapping[str, str], seconds: float) -> Streams:
-    """What opens the streams of a server at a URL, or of a command, which is split as a shell would, but run without
-    one.
-    """
-    from r_eval.environments.tools.transports import http_streams, process_streams
-
-    if server.startswith(("http://", "https://")):
-        return lambda stderr: http_streams(server, headers, seconds)
-    command = shlex.split(server)
-    if not command:
-        raise ValueError("expected a command or a URL after mcp:")
-    return functools.partial(process_streams, command, variables)
 
 
 def _tool(declared: Mapping[str, Any]) -> RemoteTool:

@@ -208,7 +208,7 @@ class Operation:
         Raises:
             ToolError: An argument cannot be sent where it has to go.
         """
-        path, query = self.path, []
+        path, query = "/" + self.path.partition("#")[0].lstrip("/"), []
         sent: dict[str, dict[str, Any]] = {"header": {}, "body": {}, "whole": {}}
         for name, value in arguments.items():
             place = self.places[name]
@@ -232,7 +232,7 @@ class Operation:
         if sent["whole"] or any(place.where == "body" for place in self.places.values()):
             data = json.dumps(sent["whole"].get("body", sent["body"]), ensure_ascii=False).encode()
             headers["Content-Type"] = "application/json" if self.body == "*/*" else self.body
-        url = base.rstrip("/") + path + (f"?{'&'.join(query)}" if query else "")
+        url = base.rstrip("/") + path + ("&" if "?" in path else "?") * bool(query) + "&".join(query)
         return HttpRequest(self.method, url, headers, data)
 
 

@@ -10,13 +10,12 @@ page that is merely similar: whoever asked decides. No source is asked for a tit
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rapidfuzz import fuzz
 
-from r_eval.environments.json_lines import most_similar
+from r_eval.environments.json_lines import most_similar, plain
 from r_eval.text import printable
 
 MOST_SIMILAR = 10
@@ -25,12 +24,6 @@ LEAST_SIMILAR = 60.0
 """What a title must score of 100 to be similar."""
 LONGEST_TITLE = 300
 """Characters; a longer request matches no title, and no similar ones are looked for."""
-_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "½": " 1/2"}
-    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
-    | dict.fromkeys("\u2018\u2019\u02bb\u02bc\u02bd\u00b4`", "'")
-    | dict.fromkeys("\u201c\u201d", '"')
-)
 _AMBIGUOUS = re.compile(r"[^\n]{1,200}\b(may|can|could) (also )?refer to:?\s*$|[^\n]{1,200}\bmay be:\s*$")
 
 
@@ -69,19 +62,6 @@ def begins_ambiguous(texts: tuple[str, ...]) -> bool:
     (True, False)
     """
     return bool(texts) and _AMBIGUOUS.fullmatch(texts[0]) is not None
-
-
-def plain(text: str) -> str:
-    """A text for looking keywords up in: no case, no accents, one sort of dash, apostrophe and space.
-
-    >>> plain("Émile  Zola’s “Germinal”")
-    'emile zola\\'s "germinal"'
-    """
-    folded = text.casefold().translate(_LETTERS)
-    if not folded.isascii():
-        decomposed = unicodedata.normalize("NFKD", folded)
-        folded = "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LETTERS)
-    return " ".join(folded.split())
 
 
 def title_key(title: str) -> str:

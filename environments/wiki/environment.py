@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from rapidfuzz import fuzz
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
-from r_eval.environments.json_lines import most_similar
+from r_eval.environments.json_lines import most_similar, plain
 from r_eval.errors import MissingExtra
+from r_eval.files import user_path
 
-from .base import LONGEST_TITLE, plain, quoted
+from .base import LONGEST_TITLE, quoted
 from .pages import PageFile
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _open(source: str, settings: dict[str, Any]) -> PageFile | LiveWiki | Zim:
             owner = next(each for each, names in _SETTINGS.items() if name in names)
             raise ValueError(f"{name} is a setting of source: {owner}, and the source is {source}")
     if source == "snapshot":
-        return PageFile.open(Path(settings.get("pages") or SNAPSHOT))
+        return PageFile.open(user_path(settings.get("pages") or SNAPSHOT))
     if source == "zim" and "zim" not in settings:
         raise ValueError("source: zim needs the setting zim, the path of a ZIM file")
     try:

@@ -70,7 +70,7 @@ class LiveWiki:
         if near or len(head) < 3:
             return near[:MOST_SIMILAR]
         return closest(
-            text, _titles(self._query(list="prefixsearch", pssearch=head, pslimit=_BEGINNING)["prefixsearch"])
+            text, _titles(self._query(list="prefixsearch", pssearch=head, pslimit=_BEGINNING).get("prefixsearch", []))
         )
 
     def _titled(self, title: str) -> Page | None:

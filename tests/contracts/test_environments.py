@@ -5,30 +5,22 @@ A new one joins by a class here: how it is opened, and some calls.
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
+from r_eval.environments.serve import http as serve
 from r_eval.environments.wiki import Wiki
 from r_eval.testing import Call, EnvironmentContract
-from tests import mediawiki, shops, wikis
+from tests import mediawiki, wikis
 from tests.aminer_server import http_app
 from tests.serving import serving
 
-WIKI_ASKED: list[Call] = [
-    ("Search", {"entity": "France"}),
-    ("Lookup", {"keyword": "the"}),
-    ("Search", {"entity": "Marie Curie"}),
-    ("Lookup", {"keyword": "born"}),
-    ("Search", {"entity": "Mercury"}),
-]
 WIKI_CALLS: list[Call] = [
     ("Search", {"entity": "Kenya"}),
     ("Lookup", {"keyword": "nairobi"}),
@@ -63,19 +55,16 @@ AMINER_NOTHING: list[Call] = [
     ("getPublication", {"publication_id": "../../etc/passwd"}),
 ]
 
-SHOP_CALLS: list[Call] = [
-    ("find_items", {"word": "pen"}),
-    ("find_items", {"word": "p", "limit": 1}),
-    ("show_item", {"name": "pen"}),
-]
-SHOP_NOTHING: list[Call] = [("find_items", {"word": "unicorn"}), ("show_item", {"name": "unicorn"})]
-
 
 # The embedded ones
 
 
 class TestEmbeddedWiki(EnvironmentContract):
-    calls = WIKI_ASKED
+    calls = [
+        ("Search", {"entity": "France"}),
+        ("Lookup", {"keyword": "the"}),
+        ("Search", {"entity": "Mercury"}),
+    ]
     nothing = [("Lookup", {"keyword": "the"}), ("Search", {"entity": "Frnace"}), ("Search", {"entity": "Qqqq xyzzy"})]
     kinds = ["country", "city", "scientist"]
 
@@ -99,102 +88,92 @@ class TestZimFile(EnvironmentContract):
     calls = WIKI_CALLS
     nothing = WIKI_NOTHING
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def environment(cls, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-        return wikis.zim(tmp_path_factory.mktemp("zim"))
+    @pytest.fixture
+    def environment(self, tmp_path: Path) -> Environment:
+        return wikis.zim(tmp_path)
 
 
 class TestLiveMediaWiki(EnvironmentContract):
     calls = WIKI_CALLS
     nothing = WIKI_NOTHING
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def served(cls, installed_wiki: mediawiki.MediaWiki) -> Iterator[mediawiki.Served]:
-        with installed_wiki.running() as served:
-            yield served
-
     @pytest.fixture
-    def environment(self, served: mediawiki.Served, tmp_path: Path) -> Environment:
-        return wikis.live(served, tmp_path / "replies.sqlite")
+    def environment(self, installed_wiki: mediawiki.MediaWiki, tmp_path: Path) -> Iterator[Environment]:
+        with installed_wiki.running() as served:
+            yield wikis.live(served, tmp_path / "replies.sqlite")
 
 
 class TestAMinerOverHTTP(EnvironmentContract):
     calls = AMINER_CALLS
     nothing = AMINER_NOTHING
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def address(cls) -> Iterator[str]:
-        pytest.importorskip("requests", reason="a live AMiner needs requests")
+    @pytest.fixture
+    def environment(self, tmp_path: Path) -> Iterator[Environment]:
+        pytest.importorskip("requests_cache", reason="a live AMiner needs requests-cache (extra aminer)")
         with serving(http_app(AMiner())) as address:
-            yield address
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def environment(cls, address: str) -> Environment:
-        return AMiner(source="live", base_url=address)
+            yield AMiner(source="live", base_url=address, cache=str(tmp_path / "replies.sqlite"))
 
 
 # Those that are no classes
 
 
-class OpenedByName(EnvironmentContract):
-    """For environments with a name, as a grid has it."""
+class PantryContract(EnvironmentContract):
+    """A pantry, opened by a name as a grid has it."""
 
-    settings: ClassVar[dict[str, Any]] = {}
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def name(cls) -> str:
-        raise NotImplementedError
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def environment(cls, name: str) -> Environment:
-        return open_environment(name, cls.settings)
+    calls: ClassVar[list[Call]] = [("find_dish", {"name": "pi", "limit": 1}), ("ingredients", {"dish": "pizza"})]
+    nothing: ClassVar[list[Call]] = [("find_dish", {"name": "unicorn"}), ("ingredients", {"dish": "unicorn"})]
 
 
-class TestMCPServer(OpenedByName):
-    calls = SHOP_CALLS
-    nothing = SHOP_NOTHING
-    allowed = ["has no description"]
-    settings = {"shared": True}  # a process a session, see tests/environments/test_mcp.py, takes long for so many
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def name(cls, tmp_path_factory: pytest.TempPathFactory) -> str:
+class TestMCPServer(PantryContract):
+    @pytest.fixture
+    def environment(self, pantry: Environment) -> Iterator[Environment]:
         pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
-        path = tmp_path_factory.mktemp("mcp") / "shop.py"
-        path.write_text(shops.MCP, encoding="utf-8")
-        return f"mcp:{shlex.join([sys.executable, str(path)])}"
+        with serving(serve.http_app(pantry)) as address:
+            yield open_environment(f"mcp:{address}/mcp")
 
 
-class TestOpenAPIServer(OpenedByName):
-    calls = SHOP_CALLS
-    nothing = SHOP_NOTHING
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def name(cls) -> Iterator[str]:
-        with serving(shops.http_app()) as address:
-            yield f"openapi:{address}/openapi.json"
+class TestOpenAPIServer(PantryContract):
+    @pytest.fixture
+    def environment(self, pantry: Environment) -> Iterator[Environment]:
+        with serving(serve.http_app(pantry)) as address:
+            yield open_environment(f"openapi:{address}/openapi.json")
 
 
-class TestLangChainTools(OpenedByName):
-    calls = SHOP_CALLS
-    nothing = SHOP_NOTHING
+LANGCHAIN = '''
+from langchain_core.tools import ToolException, tool
 
-    @pytest.fixture(scope="class")
-    @classmethod
-    def name(cls, tmp_path_factory: pytest.TempPathFactory) -> str:
-        pytest.importorskip(
-            "langchain_core", reason="langchain-core is not installed (pip install 'r-eval[langchain]')"
-        )
-        path = tmp_path_factory.mktemp("langchain") / "shop.py"
-        path.write_text(shops.LANGCHAIN, encoding="utf-8")
-        return f"langchain:{path}:shop"
+DISHES = {"pizza": ["flour", "tomato", "cheese"], "omelette": ["egg", "butter"]}
+
+@tool(parse_docstring=True)
+def find_dish(name: str, limit: int = 5) -> list[str]:
+    """Find dishes by a part of their name.
+
+    Args:
+        name: A part of the name.
+        limit: At most so many.
+    """
+    return [dish for dish in DISHES if name in dish][:limit]
+
+@tool(parse_docstring=True)
+async def ingredients(dish: str) -> list[str]:
+    """List what is in a dish.
+
+    Args:
+        dish: The dish's exact name.
+    """
+    if dish not in DISHES:
+        raise ToolException(f"There is no dish {dish}.")
+    return DISHES[dish]
+
+def pantry():
+    """Dishes and what is in them."""
+    return [find_dish, ingredients]
+'''
 
 
-# What `r-eval new domain` writes
+class TestLangChainTools(PantryContract):
+    @pytest.fixture
+    def environment(self, tmp_path: Path) -> Environment:
+        pytest.importorskip("langchain_core", reason="needs langchain-core (extra langchain)")
+        (tmp_path / "pantry.py").write_text(LANGCHAIN, encoding="utf-8")
+        return open_environment(f"langchain:{tmp_path / 'pantry.py'}:pantry")

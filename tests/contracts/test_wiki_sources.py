@@ -14,10 +14,7 @@ import pytest
 from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
 from tests import mediawiki
-from tests.wikis import CHOICES, PAGES, REDIRECTS, live, snapshot, zim
-
-Refuse = Callable[[Callable[[str], str], str], str]
-
+from tests.wikis import CHOICES, PAGES, REDIRECTS, live, refusal, snapshot, zim
 
 # The three sources
 
@@ -38,19 +35,8 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def wiki(shared: Wiki) -> Wiki:
+    """An episode."""
     return shared.open()
-
-
-@pytest.fixture
-def refuse() -> Refuse:
-    """The message of a `NotFound`."""
-
-    def refused(call: Callable[[str], str], argument: str) -> str:
-        with pytest.raises(NotFound) as caught:
-            call(argument)
-        return str(caught.value)
-
-    return refused
 
 
 # Search
@@ -62,9 +48,9 @@ def test_a_page_is_opened_by_its_title(wiki: Wiki, title: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDIRECTS)
-def test_a_redirect_opens_the_page_under_its_own_title(wiki: Wiki, refuse: Refuse, name: str) -> None:
+def test_a_redirect_opens_the_page_under_its_own_title(wiki: Wiki, name: str) -> None:
     assert wiki.Search(name) == PAGES[REDIRECTS[name]][0]
-    assert refuse(wiki.Lookup, "unicorn") == f"No results for [unicorn] in the page {REDIRECTS[name]}."
+    assert refusal(wiki.Lookup, "unicorn") == f"No results for [unicorn] in the page {REDIRECTS[name]}."
 
 
 @pytest.mark.parametrize(
@@ -90,17 +76,16 @@ def test_case_spaces_and_punctuation_do_not_matter(wiki: Wiki, asked: str, title
 def test_an_ambiguous_title_offers_its_choices(wiki: Wiki, name: str, asked: Callable[[str], str]) -> None:
     first, *lines = wiki.Search(asked(name)).split("\n")
     assert name in first
-    assert [line[: len(c.title)] for line, c in zip(lines, CHOICES[name], strict=False)] == [
-        c.title for c in CHOICES[name]
-    ]
+    for line, choice in zip(lines, CHOICES[name], strict=False):
+        assert line.startswith(choice.title)
 
 
 @pytest.mark.parametrize(("asked", "title"), [("Kennya", "Kenya"), ("Mercury planets", "Mercury (planet)")])
-def test_a_similar_title_is_offered_and_not_opened(wiki: Wiki, refuse: Refuse, asked: str, title: str) -> None:
-    message = refuse(wiki.Search, asked)
+def test_a_similar_title_is_offered_and_not_opened(wiki: Wiki, asked: str, title: str) -> None:
+    message = refusal(wiki.Search, asked)
     assert message.startswith(f"Could not find [{asked}]. Similar: [")
     assert title in message.partition("Similar: ")[2]
-    assert "Search for a page first" in refuse(wiki.Lookup, "e")
+    assert "Search for a page first" in refusal(wiki.Lookup, "e")
 
 
 HOSTILE = [
@@ -112,51 +97,36 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("asked", HOSTILE, ids=lambda asked: ascii(asked)[1:30])
-def test_hostile_titles_open_nothing(wiki: Wiki, refuse: Refuse, asked: str) -> None:
-    message = refuse(wiki.Search, asked)
+def test_hostile_titles_open_nothing(wiki: Wiki, asked: str) -> None:
+    message = refusal(wiki.Search, asked)
     assert message.startswith("Could not find [")
     assert len(message.encode("utf-8")) < 2000
-    assert "Search for a page first" in refuse(wiki.Lookup, "a")
+    assert "Search for a page first" in refusal(wiki.Lookup, "a")
 
 
 # Lookup
 
 
-def test_lookup_goes_round_the_paragraphs_that_hold_a_keyword(wiki: Wiki, refuse: Refuse) -> None:
+def test_lookup_goes_round_the_paragraphs_that_hold_a_keyword(wiki: Wiki) -> None:
     wiki.Search("Kenya")
     found = "(Result 1 / 2) Nairobi was founded in 1899.\n(Result 2 / 2) The first railway reached Nairobi."
     assert wiki.Lookup("nairobi") == found
-    assert refuse(wiki.Lookup, "NAIROBI") == "No more results for [NAIROBI] in the page Kenya."
+    assert refusal(wiki.Lookup, "NAIROBI") == "No more results for [NAIROBI] in the page Kenya."
     assert wiki.Lookup("tea & coffee") == "(Result 1 / 1) Tea & coffee are grown < 3,000 metres."
     assert wiki.Lookup("nairobi") == found
 
 
-def test_headings_and_what_is_no_running_text_are_not_found(wiki: Wiki, refuse: Refuse) -> None:
+def test_headings_and_what_is_no_running_text_are_not_found(wiki: Wiki) -> None:
     wiki.Search("Kenya")
     for keyword in ("economy", "colony", "edit", "[1]", "see", "function"):
-        assert refuse(wiki.Lookup, keyword) == f"No results for [{keyword}] in the page Kenya."
-
-
-# Sessions
-
-
-def said(call: Callable[[str], str], argument: str) -> str:
-    try:
-        return call(argument)
-    except NotFound as nothing:
-        return str(nothing)
+        assert refusal(wiki.Lookup, keyword) == f"No results for [{keyword}] in the page Kenya."
 
 
 # ZIM alone
 
 
-@pytest.fixture(scope="module")
-def archive(tmp_path_factory: pytest.TempPathFactory) -> Wiki:
-    return zim(tmp_path_factory.mktemp("zim-alone"))
-
-
-def test_accents_do_not_matter_where_the_file_has_an_index_of_titles(archive: Wiki) -> None:
-    assert archive.open().Search("emile zola") == PAGES["Émile Zola"][0]
+def test_accents_do_not_matter_where_the_file_has_an_index_of_titles(tmp_path: Path) -> None:
+    assert zim(tmp_path).Search("emile zola") == PAGES["Émile Zola"][0]
 
 
 @pytest.mark.parametrize(
@@ -175,6 +145,13 @@ def test_what_is_no_zim_file_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def transcript(wiki: Wiki) -> list[str]:
     """What an episode hears that finds, follows, chooses, misses and looks up."""
+
+    def said(call: Callable[[str], str], argument: str) -> str:
+        try:
+            return call(argument)
+        except NotFound as nothing:
+            return str(nothing)
+
     episode = wiki.open()
     asked = ["Kenya", "kEnYa", "Nippon", "Mercury", "Victoria", "Kennya", "Nobody at all", "Talk:Kenya", "", "東京"]
     return [said(call, word) for title in asked for call, word in ((episode.Search, title), (episode.Lookup, "a"))]

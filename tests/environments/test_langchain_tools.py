@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,13 @@ import pytest
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.session import CallResult, Session
+from r_eval.environments.session import Session
 from r_eval.errors import UserError
 
 pytest.importorskip("langchain_core", reason="langchain-core is not installed (pip install 'r-eval[langchain]')")
 
 FACTORIES = '''
-import asyncio, time
+import asyncio
 from typing import Annotated, Literal
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -106,17 +105,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def kitchen(file: Path) -> Any:
-    return open_environment(f"langchain:{file}:kitchen", {"timeout": 2})
-
-
-@pytest.fixture
-def call(kitchen: Any, sandbox: Sandbox) -> Callable[..., CallResult]:
-    session = Session(kitchen, sandbox)
-    return lambda api, **arguments: asyncio.run(session.call(api, arguments))
-
-
 def test_the_tools_of_a_toolkit_are_query_apis(file: Path) -> None:
     assert list(open_environment(f"langchain:{file}:Toolkit").specs()) == ["find_dish", "refuse"]
 
@@ -147,13 +135,14 @@ def test_a_retriever_finds_documents(file: Path, sandbox: Sandbox) -> None:
     ],
 )
 def test_what_a_tool_gives_is_the_value_what_it_refuses_an_observation_and_a_crash_a_failure(
-    call: Callable[..., CallResult], api: str, arguments: dict[str, Any], error: str | None, value: Any
+    file: Path, sandbox: Sandbox, api: str, arguments: dict[str, Any], error: str | None, value: Any
 ) -> None:
+    session = Session(open_environment(f"langchain:{file}:kitchen", {"timeout": 2}), sandbox)
     if error == "failure":
         with pytest.raises(EnvironmentFailure, match=value):
-            call(api, **arguments)
+            asyncio.run(session.call(api, arguments))
         return
-    result = call(api, **arguments)
+    result = asyncio.run(session.call(api, arguments))
     assert result.error == error
     assert value in result.observation if error else result.value == value
 

@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,71 +19,39 @@ from r_eval.errors import UserError
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
 
-SHOP = '''
-import os, sys, asyncio
+SHOP = """
+import os
 from mcp.server.mcpserver import MCPServer
-from pydantic import BaseModel
 
 app = MCPServer("shop", instructions="Things to buy.")
 seen = []
 
-class Item(BaseModel):
-    name: str
-    price: float
-
 @app.tool()
-def find(name: str, limit: int = 2, kind: str | None = None) -> list[Item]:
-    """Find items.
-
-    The best first.
-
-    Args:
-        name: A part of the name.
-    """
-    return [Item(name=f"{name} {i}", price=1.5) for i in range(limit)]
+def find(name: str) -> str:
+    return name
 
 @app.tool(name="last-seen")
 def last_seen(item: str = "") -> str:
-    """Say what was asked for before, and remember this."""
     seen.append(item)
     return ",".join(seen)
 
 @app.tool()
 def pid() -> int:
-    """Give the process id."""
     return os.getpid()
 
 @app.tool()
 def secret() -> list[str]:
-    """Give what two environment variables hold."""
     return [os.environ.get(name, "nothing") for name in ("SHOP_SECRET", "SHOP_OTHER")]
 
-@app.tool()
-async def slow(seconds: float) -> str:
-    """Take long."""
-    await asyncio.sleep(seconds)
-    return "done"
-
 app.run()
-'''
+"""
 
 
 @pytest.fixture(scope="module")
-def shop_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def command(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("a folder") / "shop.py"
     path.write_text(SHOP, encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def command(shop_file: Path) -> str:
-    return f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(shop_file))}"
-
-
-@pytest.fixture(scope="module")
-def shop(command: str) -> Any:
-    """One process for all tests that do not mind."""
-    return open_environment(command, {"timeout": 20, "shared": True})
+    return f"mcp:{shlex.join([sys.executable, str(path)])}"
 
 
 def gone(pid: int) -> bool:
@@ -98,14 +65,18 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_tools_are_chosen_and_the_version_follows_the_choice(command: str, shop: Any) -> None:
-    settings = {"tools": "find, last*", "description": "A shop.", "timeout": 20}
-    versions = [shop.version]
-    for names in ("find, last*", ["find", "last-seen"]):
-        some = open_environment(command, {**settings, "tools": names})
-        assert (list(some.specs()), some.description) == (["find", "last_seen"], "A shop.")
-        versions.append(some.version)
-    assert versions[0] != versions[1] == versions[2]
+def test_tools_are_chosen_and_the_version_follows_the_choice(command: str) -> None:
+    every = open_environment(command)
+    one, other = (
+        open_environment(command, {"tools": names, "description": "A shop."})
+        for names in ("find, last*", ["find", "last-seen"])
+    )
+    assert (list(one.specs()), one.description, every.description) == (
+        ["find", "last_seen"],
+        "A shop.",
+        "Things to buy.",
+    )
+    assert every.version != one.version == other.version
 
 
 def test_a_process_gets_the_variables_that_are_named_and_no_others(
@@ -149,27 +120,18 @@ print(asyncio.run(open_environment({command!r}).open().call("pid", {{}})))
 
 
 @pytest.mark.parametrize(
-    ("where", "message"),
+    ("where", "settings", "message"),
     [
-        ("no-such-program --x", "cannot be reached: FileNotFoundError"),
-        (f"{sys.executable} -c 'raise SystemExit(\"no licence\")'", "it said: no licence"),
-        ("http://127.0.0.1:9/mcp", "cannot be reached: "),
-        ("'unclosed", "No closing quotation"),
-        ("", "expected mcp:<command or URL>"),
+        ("no-such-program --x", {}, "cannot be reached: FileNotFoundError"),
+        (f"{sys.executable} -c 'raise SystemExit(\"no licence\")'", {}, "it said: no licence"),
+        ("http://127.0.0.1:9/mcp", {}, "cannot be reached: "),
+        ("'unclosed", {}, "No closing quotation"),
+        ("$SHOP", {"tools": ["no*"]}, r"no tool of the MCP server is named no\*; its tools: find, last-seen"),
+        ("$SHOP", {"pass_env": ["NOT_SET_ANYWHERE"]}, "the environment variable NOT_SET_ANYWHERE is not set"),
     ],
 )
-def test_a_server_that_is_not_there_is_the_persons_error(where: str, message: str) -> None:
+def test_a_server_that_is_not_there_and_wrong_settings_are_the_persons_error(
+    command: str, where: str, settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UserError, match=message):
-        open_environment(f"mcp:{where}")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"tools": ["nothing*"]}, r"no tool of the MCP server is named nothing\*; its tools: find, last-seen"),
-        ({"pass_env": ["NOT_SET_ANYWHERE"]}, "the environment variable NOT_SET_ANYWHERE is not set"),
-    ],
-)
-def test_wrong_settings_are_the_persons_error(command: str, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        open_environment(command, settings)
+        open_environment(command if where == "$SHOP" else f"mcp:{where}", settings)

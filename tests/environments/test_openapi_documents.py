@@ -16,6 +16,7 @@ from r_eval.environments.session import Session
 from tests.environments.test_openapi import Server
 
 HEAD = "openapi: 3.0.3\ninfo: {title: T, version: 1}\n"
+PATHS = HEAD + "paths:\n"
 CAREFUL = "may change something, since they do not declare that they only read: "
 
 
@@ -37,7 +38,7 @@ class Case:
 
 def get(path: str, parameters: str, more: str = "") -> str:
     name = path.split("{")[0].strip("/").replace("/", "_") or "root"
-    return f"  {path}: {{get: {{operationId: {name}, parameters: [{parameters}]{more}}}}}\n"
+    return f"  '{path}': {{get: {{operationId: '{name}', parameters: [{parameters}]{more}}}}}\n"
 
 
 LIST = "schema: {type: array, items: {type: string}}"
@@ -47,10 +48,7 @@ DEEP = "{type: object, properties: {a: " * 60 + "{type: string}" + "}}" * 60
 CASES = [
     Case(
         "a body of a type that cannot be sent",
-        HEAD
-        + "paths:\n"
-        + get("/list", "")
-        + "  /upload:\n    post: {operationId: upload, requestBody: {required: true, "
+        PATHS + get("/list", "") + "  /upload:\n    post: {operationId: upload, requestBody: {required: true, "
         "content: {multipart/form-data: {schema: {type: object}}}}}\n"
         "  /note: {put: {operationId: note, requestBody: {content: {text/csv: {}}}}}\n",
         ["list()", "note()"],
@@ -63,8 +61,7 @@ CASES = [
     ),
     Case(
         "patterns",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get("/a", r"{name: q, in: query, required: true, schema: {type: string, pattern: '^[\p{L} ]+$'}}")
         + get("/b", "{name: q, in: query, required: true, schema: {type: string, pattern: '^(a+)+$'}}")
         + get("/c", "{name: q, in: query, required: true, schema: {type: string, pattern: '('}}"),
@@ -78,8 +75,7 @@ CASES = [
     ),
     Case(
         "styles",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get("/m/{id}", f"{{name: id, in: path, required: true, style: matrix, {LIST}}}")
         + get("/s/{id}", f"{{name: id, in: path, required: true, explode: true, {OBJECT}}}")
         + get("/f", f"{{name: q, in: query, explode: false, {LIST}}}, {{name: o, in: query, {OBJECT}}}")
@@ -110,8 +106,7 @@ CASES = [
     ),
     Case(
         "YAML that is text",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get(
             "/t",
             "{name: country, in: query, schema: {type: string, enum: [no, on, se]}}, "
@@ -148,6 +143,21 @@ CASES = [
         {"base_url": None},
     ),
     Case(
+        "paths with a query, with a fragment, and without a slash",
+        PATHS
+        + get("/q?format=json", "{name: q, in: query, schema: {type: string}}")
+        + get("/h#one", "{name: q, in: query, schema: {type: string}}")
+        + get(".evil.example/b", "{name: q, in: query, schema: {type: string}}"),
+        ["q_format_json(", "h_one(", "evil_example_b("],
+        [],
+        [
+            ("q_format_json", {"q": "a"}, "GET /q?format=json&q=a"),
+            ("q_format_json", {}, "GET /q?format=json"),
+            ("h_one", {"q": "a"}, "GET /h?q=a"),
+            ("evil_example_b", {"q": "a"}, "GET /.evil.example/b?q=a"),
+        ],
+    ),
+    Case(
         "keys",
         HEAD
         + "servers: [{url: $URL}]\npaths:\n"
@@ -160,8 +170,7 @@ CASES = [
     ),
     Case(
         "the dialect of 3.0",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get(
             "/n",
             "{name: a, in: query, required: true, schema: {type: integer, nullable: true, minimum: 0, "
@@ -178,7 +187,7 @@ CASES = [
     ),
     Case(
         "JSON bodies",
-        HEAD + "paths:\n  /one: {post: {operationId: one, requestBody: {required: true, content: {application/json: "
+        PATHS + "  /one: {post: {operationId: one, requestBody: {required: true, content: {application/json: "
         "{schema: {oneOf: [{type: object, properties: {a: {type: string}}, required: [a]}, {type: string}]}}}}}}\n"
         "  /all/{id}: {post: {operationId: all, parameters: "
         "[{name: id, in: path, required: true, schema: {type: string}}], requestBody: "
@@ -267,8 +276,7 @@ CASES = [
     ),
     Case(
         "cookies and headers",
-        HEAD
-        + "paths:\n"
+        PATHS
         + get("/c", f"{{name: Accept, in: header, schema: {{type: string}}}}, {{name: X-Tags, in: header, {LIST}}}")
         + get("/h", f"{{name: X-Tags, in: header, style: form, {LIST}}}")
         + get("/s", "{name: sid, in: cookie, schema: {type: string}}"),

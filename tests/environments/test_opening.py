@@ -58,6 +58,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def refusal(name: str, settings: dict[str, Any] | None = None) -> str:
+    with pytest.raises(UserError) as caught:
+        open_environment(name, settings)
+    return str(caught.value)
+
+
 def test_settings_are_the_constructors_arguments_converted_where_that_is_safe(file: Path) -> None:
     for tags in (["a", "é"], '["a", "é"]'):  # of a grid, and of `--set tags='["a", "é"]'`
         environment: Any = open_environment(
@@ -65,29 +71,6 @@ def test_settings_are_the_constructors_arguments_converted_where_that_is_safe(fi
         )
         assert environment.given == (Path("data"), 3, "name", ["a", "é"])
         assert environment.timeout == 2.5
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "expected"),
-    [
-        ("Recipes", {}, "needs the setting 'path'"),
-        (
-            "Recipes",
-            {"path": "x", "mots": 3},
-            "unknown setting 'mots'. Did you mean most? Known: most, order, path, tags",
-        ),
-        ("Recipes", {"path": "x", "most": "many"}, "setting 'most' must be int, not 'many'"),
-        ("Recipes", {"path": "x", "timeout": "0"}, "timeout: expected seconds above 0, not 0"),
-        ("Recipes", {"path": "x", "order": "size"}, "setting 'order' must be Literal['name', 'time'], not 'size'"),
-        ("Bug", {}, "cannot be opened: KeyError: 'first'"),
-        ("Fails", {}, "cannot be opened: no data here"),
-        ("Recipe", {}, "has no Recipe; it defines: Recipes"),
-    ],
-)
-def test_what_is_wrong_is_said(file: Path, name: str, settings: dict[str, Any], expected: str) -> None:
-    with pytest.raises(UserError) as caught:
-        open_environment(f"{file}:{name}", settings)
-    assert expected in str(caught.value)
 
 
 BOOKS = '''
@@ -160,8 +143,7 @@ def test_the_marked_functions_of_a_file_are_the_query_apis(tmp_path: Path, sandb
         asyncio.run(session.call(api, arguments)) for api, arguments in (("find_book", {"title": "Ém"}), ("count", {}))
     ]
     assert [result.value for result in found] == [["Émile"], 3]
-    with pytest.raises(UserError, match="unknown setting 'path'"):
-        open_environment(str(tmp_path / "books.py"), {"path": "x"})
+    assert "unknown setting 'path'" in refusal(str(tmp_path / "books.py"), {"path": "x"})
 
 
 def test_the_version_of_a_file_covers_its_data_and_not_its_comments(tmp_path: Path) -> None:
@@ -201,26 +183,60 @@ def test_the_version_of_a_file_covers_its_data_and_not_its_comments(tmp_path: Pa
 )
 def test_a_file_that_is_no_environment_says_why(tmp_path: Path, text: str, message: str) -> None:
     file = written(tmp_path / "file.py", text)
-    with pytest.raises(UserError) as caught:
-        open_environment(file)
-    assert message.format(file=file) in str(caught.value)
+    assert message.format(file=file) in refusal(file)
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "settings", "expected"),
     [
-        ("nowhere.py", "nowhere.py: no such file"),
-        ("wikki", "unknown environment 'wikki'. Did you mean wiki?"),
-        ("mcp:", "expected mcp:<command or URL>"),
-        ("openapi:", "expected openapi:<file or URL>"),
-        ("langchain: ", "expected langchain:<module or file.py>:<factory>"),
-        ("no.such.module:Thing", "cannot import no.such.module"),
+        ("$FILE:Recipes", {}, "needs the setting 'path'"),
+        (
+            "$FILE:Recipes",
+            {"path": "x", "mots": 3},
+            "unknown setting 'mots'. Did you mean most? Known: most, order, path, tags",
+        ),
+        ("$FILE:Recipes", {"path": "x", "most": "many"}, "setting 'most' must be int, not 'many'"),
+        ("$FILE:Recipes", {"path": "x", "timeout": "0"}, "timeout: expected seconds above 0, not 0"),
+        (
+            "$FILE:Recipes",
+            {"path": "x", "order": "size"},
+            "setting 'order' must be Literal['name', 'time'], not 'size'",
+        ),
+        ("$FILE:Bug", {}, "cannot be opened: KeyError: 'first'"),
+        ("$FILE:Fails", {}, "cannot be opened: no data here"),
+        ("$FILE:Recipe", {}, "has no Recipe; it defines: Recipes"),
+        ("nowhere.py", {}, "nowhere.py: no such file"),
+        ("wikki", {}, "unknown environment 'wikki'. Did you mean wiki?"),
+        ("mcp:", {}, "expected mcp:<command or URL>"),
+        ("openapi:", {}, "expected openapi:<file or URL>"),
+        ("langchain: ", {}, "expected langchain:<module or file.py>:<factory>"),
+        ("no.such.module:Thing", {}, "cannot import no.such.module"),
+        ("wiki", {"source": "dump"}, "setting 'source' must be"),
+        ("wiki", {"language": "de"}, "language is a setting of source: live, and the source is snapshot"),
+        ("wiki", {"zim": "wiki.zim"}, "zim is a setting of source: zim, and the source is snapshot"),
+        ("wiki", {"source": "live", "pages": "pages.jsonl"}, "pages is a setting of source: snapshot"),
+        ("wiki", {"source": "zim"}, "source: zim needs the setting zim"),
+        ("wiki", {"source": "zim", "zim": "none.zim"}, "there is no ZIM file at none.zim"),
+        ("wiki", {"source": "live", "language": "de", "api_url": "http://127.0.0.1:9/api.php"}, "give one of them"),
+        ("wiki", {"source": "live", "language": "evil.example/"}, "language: 'evil.example/' is not a code"),
+        ("wiki", {"source": "live", "api_url": "file:///etc/passwd"}, "is not the address of an API"),
+        ("wiki", {"source": "live", "requests_per_second": 0}, "requests_per_second must be above 0"),
+        ("wiki", {"source": "live", "user_agent": "me\r\nX: y"}, "user_agent"),
+        ("aminer", {"source": "web"}, "setting 'source' must be"),
+        ("aminer", {"source": "live", "scholars": "x.jsonl"}, "goes with the source snapshot"),
+        ("aminer", {"base_url": "http://127.0.0.1"}, "go with the source live"),
+        ("aminer", {"source": "live", "base_url": "ftp://host"}, "is not the address of an API"),
+        ("aminer", {"source": "live", "base_url": "https://me:pass@host"}, "is not the address of an API"),
+        (
+            "aminer",
+            {"source": "live", "api_key_env": "NOT_SET_ANYWHERE"},
+            "variable NOT_SET_ANYWHERE (api_key_env) is not set",
+        ),
+        ("aminer", {"source": "live", "requests_per_second": 0}, "requests_per_second"),
     ],
 )
-def test_a_name_that_nothing_has_is_the_persons_error(name: str, expected: str) -> None:
-    with pytest.raises(UserError) as caught:
-        open_environment(name)
-    assert expected in str(caught.value)
+def test_what_is_wrong_is_said(file: Path, name: str, settings: dict[str, Any], expected: str) -> None:
+    assert expected in refusal(name.replace("$FILE", str(file)), settings)
 
 
 @pytest.mark.parametrize(
@@ -246,3 +262,23 @@ def test_files_are_found_from_the_folder_of_the_grid(
     for file in ("recipes.py", "tools.py", "api.yaml"):
         (folder / file).touch()
     assert located(name, folder) == found
+
+
+API = "openapi: 3.1.0\nservers: [{url: http://127.0.0.1:9}]\npaths: {/a: {get: {}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "text"),
+    [
+        ("wiki", {"pages": "~/file.jsonl"}, '{"title": "Kenya", "text": "A country."}'),
+        ("aminer", {"scholars": "~/file.jsonl"}, '{"name": "Ada Okello"}'),
+        ("corpus", {"documents": "~/file.jsonl"}, '{"id": 1, "text": "Tea."}'),
+        ("openapi:~/file.jsonl", {}, API),
+    ],
+)
+def test_a_file_is_found_in_the_home_of_a_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: dict[str, Any], text: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    written(tmp_path / "file.jsonl", text)
+    assert open_environment(name, settings).specs()

@@ -34,10 +34,9 @@ class Echo(Environment):
         return value
 
     @query_api
-    async def slow(self) -> str:
-        """Take a while."""
-        await asyncio.sleep(3 * SECONDS)
-        return "done"
+    def hang(self) -> None:
+        """Do not come back."""
+        time.sleep(20)
 
     @query_api
     def fail(self) -> str:
@@ -134,6 +133,12 @@ def test_the_line_that_failed_is_the_programs_own(brief: Sandbox, code: str, lin
         ("answer = 1 / 0", "exception", "ZeroDivisionError"),
         ("raise ValueError('mine')", "exception", "mine"),
         ("\n\nraise SystemExit", "exception", "line 3"),
+        (
+            "answer = list(map(echo, 'ab'))",
+            "exception",
+            "line 1: NotImplementedError: map, filter, sorted, min and max",
+        ),
+        ("answer = sorted('ab', key=lambda x: echo(x))", "exception", "call it in a loop or a comprehension"),
     ],
 )
 def test_an_error_has_a_cause_and_names_its_line(brief: Sandbox, code: str, expected: str, said: str) -> None:
@@ -179,20 +184,10 @@ answer += [str(datetime.datetime.now()), str(datetime.date.today()), hash('a'), 
     assert all(result == found[0] for result in found)
 
 
-class Hanging(Echo):
-    """Has a query API that does not come back."""
-
-    @query_api
-    def hang(self) -> str:
-        """Hang."""
-        time.sleep(20)
-        return ""
-
-
 def test_programs_whose_calls_hang_hold_up_no_other() -> None:
     async def main() -> tuple[list[Any], float]:
         with Sandbox(2) as sandbox:
-            session = Session(Hanging(), sandbox)
+            session = Session(Echo(), sandbox)
             hanging = [asyncio.create_task(session.run_program("hang()")) for _ in range(8)]
             await asyncio.sleep(1)
             started = time.monotonic()
@@ -210,7 +205,6 @@ def test_programs_whose_calls_hang_hold_up_no_other() -> None:
 SCRIPT = """
 import asyncio, sys
 from r_eval.environments.base import Environment, query_api
-from r_eval.environments.prelude import LONGEST, Prelude, TooLarge, read
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
 from r_eval.environments.session import Session
 

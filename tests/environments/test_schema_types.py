@@ -10,18 +10,19 @@ import functools
 import json
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, NotRequired
 
 import pytest
 from pydantic import BaseModel, Field
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, shapes
 from r_eval.environments.session import CallResult, Session
-from r_eval.environments.signatures import spec_of, specs_of
+from r_eval.environments.signatures import specs_of
 from r_eval.environments.tools.declared import declare
 from r_eval.workflows.react import api_description
 
@@ -64,42 +65,62 @@ class Note(TypedDict):
     author: NotRequired[str]
 
 
+def giving_back(kind: Any) -> type[Environment]:
+    """An environment whose query API takes something of a type and gives it back."""
+
+    def back(self: Environment, it: Any) -> Any:
+        """Give something back."""
+        return it
+
+    back.__annotations__ = {"it": kind, "return": kind}
+    return type("Back", (Environment,), {"back": query_api(back)})
+
+
+def spec_with(kind: Any) -> ApiSpec:
+    return specs_of(giving_back(kind))["back"]
+
+
+def called(environment: Environment, sandbox: Sandbox, api: str, **arguments: Any) -> CallResult:
+    return asyncio.run(Session(environment, sandbox).call(api, arguments))
+
+
+BOUNDED = Annotated[int, Field(ge=1, le=9)]
+ROME = {"city": "Rome", "number": None}
+COLOURS = "Literal['red', 'green']"
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "argument", "value"),
+    [
+        (Colour, COLOURS, "red", Colour.RED),
+        (Size, "Literal[1, 2]", 2, Size.LARGE),
+        (Place, "Place", {"city": "Rome", "number": "3"}, Place("Rome", 3)),
+        (Place, "Place", '{"city": "Rome"}', Place("Rome")),
+        (list[Place] | None, "list[Place] | None", "[]", []),
+        (Iterable[int] | None, "list[int] | None", ["1"], [1]),
+        (Owner, "Owner", {"name": "Ann", "home": ROME, "bornIn": 1}, Owner(name="Ann", home=Place("Rome"), bornIn=1)),
+        (Note, "Note", {"text": "x"}, {"text": "x"}),
+        (Literal["a", 2], "Literal['a', 2]", "2", 2),
+        (BOUNDED, "int", "2", 2),
+        (float, "float", "5", 5.0),
+        (tuple[int, ...], "list[int]", ["1"], (1,)),
+        (datetime.date, "str", "2024-02-29", datetime.date(2024, 2, 29)),
+    ],
+)
+def test_every_kind_of_type_is_written_as_python_taken_as_what_it_is_and_given_back_as_data(
+    sandbox: Sandbox, kind: Any, written: str, argument: Any, value: Any
+) -> None:
+    spec = spec_with(kind)
+    compile(spec.stub(), "stub", "exec")
+    assert spec.stub().startswith(f"def back(it: {written}) -> {written}:")
+    checked = spec.check({"it": argument})["it"]
+    assert (checked, type(checked)) == (value, type(value))
+    result = called(giving_back(kind)(), sandbox, "back", it=argument)
+    assert (result.error, result.value) == (None, to_jsonable_python(value))
+
+
 class Things(Environment):
-    """One query API for every kind of type."""
-
-    @query_api
-    def colour(self, colour: Colour, size: Size = Size.SMALL) -> Colour:
-        """Take enums."""
-        assert isinstance(colour, Colour)
-        assert isinstance(size, Size)
-        return colour
-
-    @query_api
-    def place(self, place: Place, others: list[Place] | None = None) -> list[Place]:
-        """Take dataclasses."""
-        assert isinstance(place, Place)
-        return [place, *(others or [])]
-
-    @query_api
-    def owner(self, owner: Owner) -> Owner:
-        """Take a pydantic model."""
-        assert isinstance(owner, Owner)
-        return owner
-
-    @query_api
-    def note(self, note: Note) -> dict[str, Note]:
-        """Take a TypedDict."""
-        return {"note": note}
-
-    @query_api
-    def choice(self, one: Literal["a", 2], maybe: str | None = None) -> Literal["a", 2]:
-        """Take a literal."""
-        return one
-
-    @query_api
-    def bounded(self, count: Annotated[int, Field(ge=1, le=9)] = 3) -> tuple[int, ...]:
-        """Take a number between bounds."""
-        return tuple(range(count))
+    """One query API for every kind of function."""
 
     @query_api
     async def later(self, place: Place | None = None) -> Place | None:
@@ -108,9 +129,9 @@ class Things(Environment):
         return place
 
     @query_api
-    def without(self, colour: Colour = None, place: Place = None, tags: list[str] = None) -> list[Any]:  # type: ignore[assignment]  # noqa: RUF013
+    def without(self, colour: Colour = None, tags: list[str] = None) -> list[Any]:  # type: ignore[assignment]  # noqa: RUF013
         """Take defaults of None that the types do not allow."""
-        return [colour, place, tags]
+        return [colour, tags]
 
     @query_api
     @staticmethod
@@ -133,7 +154,7 @@ class Things(Environment):
     @query_api
     @functools.lru_cache  # noqa: B019
     def cached(self, day: datetime.date) -> Iterator[datetime.date]:
-        """Be cached, take a date, and yield."""
+        """Be cached, and yield."""
         return iter([day, day + datetime.timedelta(days=1)])
 
     @query_api
@@ -160,102 +181,40 @@ class Things(Environment):
         return anything
 
 
-THINGS: Any = Things
-
-
-def function_with(kind: Any) -> Any:
-    """A function with a parameter of a type."""
-
-    def visits(day: Any) -> int:
-        """Count visits."""
-        return 0
-
-    visits.__annotations__["day"] = kind
-    return visits
-
-
-def spec(name: str) -> ApiSpec:
-    return specs_of(THINGS)[name]
-
-
-def complaint(name: str, **arguments: Any) -> str:
-    with pytest.raises(BadArguments) as caught:
-        spec(name).check(arguments)
-    return str(caught.value)
-
-
-@pytest.fixture
-def call(sandbox: Sandbox) -> Any:
-    session = Session(Things(), sandbox)
-
-    def called(api: str, **arguments: Any) -> CallResult:
-        return asyncio.run(session.call(api, arguments))
-
-    return called
-
-
 @pytest.mark.parametrize(
-    ("api", "arguments", "value"),
+    ("api", "signature", "arguments", "value"),
     [
-        ("colour", {"colour": "red", "size": 2}, "red"),
-        ("place", {"place": {"city": "Rome", "number": "3"}}, [{"city": "Rome", "number": 3}]),
-        ("place", {"place": '{"city": "Rome"}', "others": "[]"}, [{"city": "Rome", "number": None}]),
+        ("later", "(place: Place | None = None) -> Place | None", {"place": {"city": "Rome"}}, ROME),
         (
-            "owner",
-            {"owner": {"name": "Ann", "home": {"city": "Rome"}, "likes": ["green"], "bornIn": 1980}},
-            {"name": "Ann", "home": {"city": "Rome", "number": None}, "likes": ["green"], "bornIn": 1980},
+            "without",
+            f"(colour: {COLOURS} | None = None, tags: list[str] | None = None) -> list[Any]",
+            {"colour": None, "tags": '["ж"]'},
+            [None, ["ж"]],
         ),
-        ("note", {"note": {"text": "x"}}, {"note": {"text": "x"}}),
-        ("choice", {"one": "a", "maybe": None}, "a"),
-        ("choice", {"one": "2"}, 2),
-        ("bounded", {"count": "2"}, [0, 1]),
-        ("later", {"place": {"city": "Rome"}}, {"city": "Rome", "number": None}),
-        ("later", {}, None),
-        ("without", {}, [None, None, None]),
-        ("without", {"colour": None, "place": None, "tags": None}, [None, None, None]),
-        ("without", {"colour": "green", "tags": '["ж"]'}, ["green", None, ["ж"]]),
-        ("half", {"number": "5"}, 2.5),
-        ("reversed", {"text": "Ужгород"}, "дорогжУ"),
-        ("title", {"suffix": "!"}, "Things!"),
-        ("cached", {"day": "2024-02-29"}, ["2024-02-29", "2024-03-01"]),
-        ("described", {"word": "词", "most": 2}, "词词"),
-        ("shadowing", {"schema": "s", "copy": 1, "_private": 2}, "s12"),
-        ("bare", {"anything": {"x": 1}}, {"x": 1}),
+        ("half", "(number: float) -> float", {"number": "5"}, 2.5),
+        ("reversed", "(text: str) -> str", {"text": "Ужгород"}, "дорогжУ"),
+        ("title", "(suffix: str = '') -> str", {"suffix": "!"}, "Things!"),
+        ("cached", "(day: str) -> list[str]", {"day": "2024-02-29"}, ["2024-02-29", "2024-03-01"]),
+        ("described", "(word: str, most: int = 1) -> str", {"word": "词", "most": 2}, "词词"),
+        (
+            "shadowing",
+            "(schema: str, copy: int = 0, _private: int = 0) -> str",
+            {"schema": "s", "copy": 1, "_private": 2},
+            "s12",
+        ),
+        ("bare", "(anything: Any) -> Any", {"anything": {"x": 1}}, {"x": 1}),
     ],
 )
-def test_every_kind_of_type_is_taken_and_given_back_as_data(
-    call: Any, api: str, arguments: dict[str, Any], value: Any
+def test_every_kind_of_function_is_a_query_api(
+    sandbox: Sandbox, api: str, signature: str, arguments: dict[str, Any], value: Any
 ) -> None:
-    result = call(api, **arguments)
+    assert Things().specs()[api].stub().startswith(f"def {api}{signature}:")
+    result = called(Things(), sandbox, api, **arguments)
     assert (result.error, result.value) == (None, value)
 
 
-@pytest.mark.parametrize(
-    ("api", "signature"),
-    [
-        (
-            "colour",
-            "(colour: Literal['red', 'green'], size: Literal[1, 2] = 1) -> Literal['red', 'green']",
-        ),
-        ("place", "(place: Place, others: list[Place] | None = None) -> list[Place]"),
-        ("choice", "(one: Literal['a', 2], maybe: str | None = None) -> Literal['a', 2]"),
-        ("bounded", "(count: int = 3) -> list[int]"),
-        ("cached", "(day: str) -> list[str]"),
-        (
-            "without",
-            "(colour: Literal['red', 'green'] | None = None, place: Place | None = None, "
-            "tags: list[str] | None = None) -> list[Any]",
-        ),
-    ],
-)
-def test_the_stub_is_python_with_types_as_a_person_writes_them(api: str, signature: str) -> None:
-    stub = spec(api).stub()
-    compile(stub, "stub", "exec")
-    assert stub.startswith(f"def {api}{signature}:")
-
-
 def test_the_shapes_of_what_is_taken_and_given_are_shown_the_inner_ones_first() -> None:
-    assert shapes(list(specs_of(THINGS).values())).splitlines() == [
+    assert shapes([spec_with(Owner), spec_with(dict[str, Note])]).splitlines() == [
         '# Place is a dict: {"city": str, "number": int | None}',
         '# Owner is a dict: {"name": str, "home": Place, "likes": list[Literal[\'red\', \'green\']], "bornIn": int}',
         '# Note is a dict: {"text": str, "author"?: str}',
@@ -263,7 +222,7 @@ def test_the_shapes_of_what_is_taken_and_given_are_shown_the_inner_ones_first() 
 
 
 def test_the_json_schema_has_no_references_and_no_titles() -> None:
-    schema = spec("owner").json_schema()["properties"]["owner"]
+    schema = spec_with(Owner).json_schema()["properties"]["it"]
     assert schema["properties"]["home"]["properties"]["city"] == {"type": "string"}
     assert schema["properties"]["likes"]["items"]["enum"] == ["red", "green"]
     assert "$ref" not in str(schema)
@@ -271,55 +230,48 @@ def test_the_json_schema_has_no_references_and_no_titles() -> None:
 
 
 def test_the_docstring_describes_and_a_type_where_the_docstring_does_not() -> None:
-    assert [p.description for p in spec("described").parameters] == ["The word to find.", "How many."]
-    shadowing = spec("shadowing")
+    described, shadowing, bare = (Things().specs()[name] for name in ("described", "shadowing", "bare"))
+    assert [p.description for p in described.parameters] == ["The word to find.", "How many."]
     assert shadowing.summary == "Take names that a pydantic field cannot have."
     assert shadowing.details == "They are the names of its methods."
     assert shadowing.parameters[0].description == "A name, or a part of it."
-    assert (spec("bare").summary, spec("bare").stub()) == ("", 'def bare(anything: Any) -> Any:\n    """"""')
-
-
-def declared(schema: dict[str, Any]) -> ApiSpec:
-    return declare("visits", "Count visits.", {"properties": {"day": schema}, "required": ["day"]})
+    assert (bare.summary, bare.stub()) == ("", 'def bare(anything: Any) -> Any:\n    """"""')
 
 
 @pytest.mark.parametrize(
-    ("visits", "form"),
+    ("kind", "form"),
     [
-        (spec_of(function_with(datetime.date)), "str (date, YYYY-MM-DD)"),
-        (spec_of(function_with(list[uuid.UUID])), "list[str (UUID)]"),
-        (declared({"type": ["string", "null"], "format": "uri"}), "str (uri) | None"),
+        (datetime.date, "str (date, YYYY-MM-DD)"),
+        (list[uuid.UUID], "list[str (UUID)]"),
+        ({"type": ["string", "null"], "format": "uri"}, "str (uri) | None"),
     ],
 )
-def test_the_format_of_a_text_is_shown_wherever_its_type_is(visits: ApiSpec, form: str) -> None:
-    assert f"    day ({form})" in visits.stub()
-    compile(visits.stub(), "stub", "exec")
-    assert f"    day ({form})" in api_description(visits)
-    assert visits.parameters[0].signature() == f"day: {form}"
-    assert '"format": ' in json.dumps(visits.json_schema())
-    with pytest.raises(BadArguments, match=re.escape(f"argument 'day' must be {form}, not {{}}")):
-        visits.check({"day": {}})
+def test_the_format_of_a_text_is_shown_wherever_its_type_is(kind: Any, form: str) -> None:
+    schema = {"properties": {"it": kind}, "required": ["it"]}
+    spec = declare("back", "", schema) if isinstance(kind, dict) else spec_with(kind)
+    assert f"    it ({form})" in spec.stub()
+    compile(spec.stub(), "stub", "exec")
+    assert f"    it ({form})" in api_description(spec)
+    assert spec.parameters[0].signature() == f"it: {form}"
+    assert '"format": ' in json.dumps(spec.json_schema())
+    with pytest.raises(BadArguments, match=re.escape(f"argument 'it' must be {form}, not {{}}")):
+        spec.check({"it": {}})
 
 
 @pytest.mark.parametrize(
-    ("api", "arguments", "expected"),
+    ("kind", "argument", "expected"),
     [
-        ("colour", {"colour": "blue"}, "argument 'colour' must be Literal['red', 'green'], not 'blue'."),
-        (
-            "place",
-            {"place": "Rome"},
-            "argument 'place' must be Place (Place is {\"city\": str, \"number\"?: int | None}), not 'Rome'.",
-        ),
-        ("place", {"place": {"number": 3}}, "not {'number': 3} (city: Field required)."),
-        ("owner", {"owner": {"name": "Ann", "home": {"city": "Rome", "number": "x"}}}, "(home.number: Input should be"),
-        ("note", {"note": {}}, 'must be Note (Note is {"text": str, "author"?: str}), not {} (text: Field required)'),
-        ("bounded", {"count": 0}, "must be int, not 0 (Input should be greater than or equal to 1)."),
-        ("place", {"place": "[" * 100_000}, "argument 'place' must be Place"),
+        (Colour, "blue", f"argument 'it' must be {COLOURS}, not 'blue'."),
+        (Place, "Rome", 'must be Place (Place is {"city": str, "number"?: int | None}), not \'Rome\'.'),
+        (Place, {"number": 3}, "not {'number': 3} (city: Field required)."),
+        (Place, "[" * 100_000, "argument 'it' must be Place"),
+        (Owner, {"name": "Ann", "home": {"city": "Rome", "number": "x"}}, "(home.number: Input should be"),
+        (Note, {}, 'must be Note (Note is {"text": str, "author"?: str}), not {} (text: Field required)'),
+        (BOUNDED, 0, "must be int, not 0 (Input should be greater than or equal to 1)."),
     ],
 )
-def test_a_complaint_says_which_argument_and_what_was_expected(
-    api: str, arguments: dict[str, Any], expected: str
-) -> None:
-    message = complaint(api, **arguments)
-    assert expected in message
-    assert len(message) < 500
+def test_a_complaint_says_which_argument_and_what_was_expected(kind: Any, argument: Any, expected: str) -> None:
+    with pytest.raises(BadArguments) as caught:
+        spec_with(kind).check({"it": argument})
+    assert expected in str(caught.value)
+    assert len(str(caught.value)) < 500

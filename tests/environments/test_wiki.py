@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
 from r_eval.errors import UserError
+from tests.wikis import refusal
 
 
 def written(folder: Path, *pages: dict[str, Any]) -> Wiki:
@@ -19,33 +19,6 @@ def written(folder: Path, *pages: dict[str, Any]) -> Wiki:
     path = folder / "pages.jsonl"
     path.write_text("".join(json.dumps(page) + "\n" for page in pages), encoding="utf-8")
     return Wiki(str(path))
-
-
-@pytest.fixture
-def wiki() -> Wiki:
-    return Wiki()
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Wiki:
-    """Two pages, one of them with two paragraphs that hold the same word, and an ambiguous name."""
-    lead = "Ada is a café."
-    page = f"{lead}\n\n== Menu ==\n\nTea costs 2.\n\nBlack tea costs 3. It is the best Tea.\n\n== See also ==\n\nBob."
-    ada = {"title": "Ada", "kind": "café", "text": page, "popularity": 2, "facts": {"likes": "Bob", "sells": []}}
-    bob = {"title": "Bob", "kind": "café", "text": "Bob is a café.", "popularity": 1, "description": "another café"}
-    return written(
-        tmp_path_factory.mktemp("wiki"),
-        bob,
-        {**ada, "redirects": ["Lovelace"], "description": "a café"},
-        {"title": "Cafés", "choices": ["Ada", "Bob"]},
-    )
-
-
-def refusal(call: Any, argument: str) -> str:
-    """The message of a `NotFound`."""
-    with pytest.raises(NotFound) as caught:
-        call(argument)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -59,27 +32,26 @@ def refusal(call: Any, argument: str) -> str:
         ("Zü", "Zurich"),
     ],
 )
-def test_what_is_not_found_comes_with_similar_titles(wiki: Wiki, asked: str, title: str) -> None:
-    message = refusal(wiki.Search, asked)
+def test_what_is_not_found_comes_with_similar_titles(asked: str, title: str) -> None:
+    message = refusal(Wiki().Search, asked)
     assert message.startswith(f"Could not find [{asked}]. Similar: [")
     similar = message.removesuffix("]").partition("Similar: [")[2].split(", ")
     assert len(similar) <= 10
     assert title in similar[:3]
 
 
-MANY = "\n\n".join(f"Tea number {number} is sold in Nairobi." for number in range(1, 6))
-
-
 @pytest.fixture
-def reading(small: Wiki) -> Wiki:
-    """An episode that reads the page Ada."""
-    episode = small.open()
+def reading(tmp_path: Path) -> Wiki:
+    """An episode that reads a page, two of whose paragraphs hold the same word."""
+    text = "Ada is a café.\n\n== Menu ==\n\nTea costs 2.\n\nBlack tea costs 3. It is the best Tea."
+    episode = written(tmp_path, {"title": "Ada", "text": text})
     episode.Search("Ada")
     return episode
 
 
 def test_the_same_keyword_again_shows_the_next_paragraphs(tmp_path: Path) -> None:
-    episode = written(tmp_path, {"title": "Tea", "text": MANY})
+    text = "\n\n".join(f"Tea number {number} is sold in Nairobi." for number in range(1, 6))
+    episode = written(tmp_path, {"title": "Tea", "text": text})
     episode.Search("Tea")
     assert [line[:14] for line in episode.Lookup("tea").split("\n")] == [f"(Result {n} / 5)" for n in (1, 2, 3)]
     assert [line[:14] for line in episode.Lookup("Tea").split("\n")] == [f"(Result {n} / 5)" for n in (4, 5)]

@@ -1,4 +1,4 @@
-"""A live wiki whose answers are odd, busy or none, and the settings of every source.
+"""A live wiki whose answers are odd, busy or none, and libraries that are not there.
 
 What a wiki that works must do is in `tests/contracts/test_wiki_sources.py`, how failures are retried in
 `test_aminer_live.py`.
@@ -8,52 +8,29 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from r_eval.environments.base import EnvironmentFailure, NotFound
-from r_eval.environments.opening import open_environment
 from r_eval.environments.wiki import Wiki
-from r_eval.errors import MissingExtra, UserError
-from tests.serving import serving
+from r_eval.errors import MissingExtra
+from tests.serving import Scripted, serving
 
 pytest.importorskip("requests_cache", reason="a live wiki needs requests-cache (extra wiki)")
 
 KENYA = {"query": {"pages": [{"ns": 0, "title": "Kenya", "extract": "Kenya is a country.\n\n\n== Food ==\nTea."}]}}
 LAG = {"error": {"code": "maxlag", "info": "Waiting for a database server"}}
-OTHER_HOST = "http://127.0.0.1:9/api.php"
-
-
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
-
-
-class Server:
-    """A wiki that answers with what is left in `answers`, and then with KENYA."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.answers = list(answers)
-        self.requests: list[tuple[float, web.Request]] = []
-        self.app = web.Application()
-        self.app.router.add_get("/api.php", self.answer)
-
-    async def answer(self, request: web.Request) -> web.Response:
-        self.requests.append((time.monotonic(), request))
-        answer = self.answers.pop(0) if self.answers else KENYA
-        return answer if isinstance(answer, web.Response) else web.json_response(answer)
 
 
 @contextmanager
-def asking(*answers: Any, **settings: Any) -> Iterator[tuple[Wiki, Server]]:
-    server = Server(*answers)
+def asking(*answers: Any, **settings: Any) -> Iterator[tuple[Wiki, Scripted]]:
+    """A wiki over these answers, after which every one is KENYA."""
+    server = Scripted(*answers, KENYA)
     with serving(server.app) as address:
         yield Wiki(source="live", api_url=f"{address}/api.php", **({"requests_per_second": 1000} | settings)), server
 
@@ -97,27 +74,6 @@ def test_only_an_article_is_opened(page: dict[str, Any]) -> None:
     none = pytest.raises(NotFound, match="No title is similar")
     with asking({"query": {"pages": [page]}}, nothing, nothing) as (wiki, _), none:
         wiki.Search("Kenia")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"source": "dump"}, "setting 'source' must be"),
-        ({"language": "de"}, "language is a setting of source: live, and the source is snapshot"),
-        ({"zim": "wiki.zim"}, "zim is a setting of source: zim, and the source is snapshot"),
-        ({"source": "live", "pages": "pages.jsonl"}, "pages is a setting of source: snapshot"),
-        ({"source": "zim"}, "source: zim needs the setting zim"),
-        ({"source": "zim", "zim": "none.zim"}, "there is no ZIM file at none.zim"),
-        ({"source": "live", "language": "de", "api_url": OTHER_HOST}, "give one of them"),
-        ({"source": "live", "language": "evil.example/"}, "language: 'evil.example/' is not a code"),
-        ({"source": "live", "api_url": "file:///etc/passwd"}, "is not the address of an API"),
-        ({"source": "live", "requests_per_second": 0}, "requests_per_second must be above 0"),
-        ({"source": "live", "user_agent": "me\r\nX: y"}, "user_agent"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=re.escape(message)):
-        open_environment("wiki", settings)
 
 
 @pytest.mark.parametrize(

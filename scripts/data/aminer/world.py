@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from r_eval.environments.aminer.search import words
+from r_eval.environments.aminer.store import words
 
 from .dice import Dice
 from .names import CULTURES, FIELDS, SERIES, Organisation, organisation

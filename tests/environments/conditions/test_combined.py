@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
+import pickle
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from r_eval.environments import Environment, Observation, TemporaryFailure, ToolError, query_api
-from r_eval.environments.conditions.base import Condition, ConditionInput, Wrapped
+from r_eval.environments.conditions.base import ConditionInput, Wrapped
 from r_eval.environments.conditions.combined import Combined, combine
 from r_eval.environments.conditions.counterfactual import REPLACED, Counterfactual
 from r_eval.environments.sandbox import Sandbox
@@ -75,12 +75,8 @@ def test_every_part_of_an_environment_is_passed_on() -> None:
     assert asyncio.run(outer.call("count", {})) == Observation(7, "rendered count", ["count"])
     with pytest.raises(KeyError):
         outer.records("shelf")
-    public = {name for name in vars(Environment) if not name.startswith("_")} - {
-        "query_apis",
-        "timeout",
-        "copies_state",
-    }
-    assert public <= set(vars(Wrapped))
+    public = {name for name in vars(Environment) if not name.startswith("_")}
+    assert public - {"query_apis", "timeout", "copies_state"} <= set(vars(Wrapped))
 
 
 class Articles(Environment):
@@ -171,38 +167,14 @@ def test_no_text_says_the_old_value_wherever_the_condition_stands(order: list[st
     assert not any("Łódź" in text or "\\u0141" in text or "Danube" in text for text in texts)
 
 
-GOLD = "Zanzibar"
-
-
-def reachable_texts(value: Any, seen: set[int]) -> Iterator[str]:
-    """All texts that are reachable from an object through attributes and containers."""
-    if id(value) in seen or (callable(value) and not hasattr(value, "__dict__")):
-        return
-    seen.add(id(value))
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for pair in value.items():
-            yield from reachable_texts(pair, seen)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from reachable_texts(each, seen)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        yield from reachable_texts([getattr(value, field.name) for field in dataclasses.fields(value)], seen)
-    elif isinstance(value, Environment | Condition | ConditionInput | Question):
-        yield from reachable_texts(vars(value), seen)
-
-
 def test_no_environment_of_an_episode_holds_a_gold_answer() -> None:
-    question = question_with(1).model_copy(
-        update={"answers": [GOLD], "evidence": [f"in {GOLD}"], "program": "answer = 1"}
-    )
+    question = question_with(1, evidence=["in Zanzibar"], program="answer = 1")
     combined = combine("x", ["noisy", "slow", "faulty"], {"seconds": 0.0})
     planned = combined.question(question, Articles())
     assert planned is not None
     environment = combined.environment(Articles(), planned, SEEDS)
-    texts = list(reachable_texts([environment, *combined.parts], set()))
-    assert texts
-    assert not [text for text in texts if GOLD.casefold() in text.casefold()]
+    held = pickle.dumps([environment, combined]).lower()
+    assert b"no such answer" not in held
+    assert b"zanzibar" not in held
     about = ConditionInput.of(planned.model_copy(update={"entities": ["Łódź"]}), combined.parts[0])
     assert (about.program, about.entities, list(about.notes)) == ("answer = 1", ("Łódź",), ["noise_screen"])

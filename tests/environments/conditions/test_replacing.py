@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,11 +37,16 @@ from r_eval.environments.conditions.replacing import (
         ({"1867": "1871"}, "１８６７年, 生于1867年", "1871年, 生于1871年"),
         ({"北京": "上海"}, "首都是北京市", "首都是上海市"),
         ({"43,976": "51,208"}, "43,976 people, 43976 people", "51,208 people, 51208 people"),
+        (
+            {"43,976": "51,208"},
+            {"people": 43976.0, "text": "43976.0, -43976.0"},
+            {"people": 51208.0, "text": "51208.0, -51208.0"},
+        ),
         ({"43,976": "51,208"}, "143,976 and 43,976,000 and 43,976.5", "143,976 and 43,976,000 and 43,976.5"),
     ],
 )
 def test_a_value_is_replaced_as_whole_tokens_in_the_form_in_which_it_stands(
-    values: dict[str, str], text: str, new: str
+    values: dict[str, str], text: Any, new: Any
 ) -> None:
     assert Replacements(values).forward(text) == new
 

@@ -23,12 +23,6 @@ DOCUMENTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
-    return tmp_path / "indexes"
-
-
 def chunks_of(folder: Path, *documents: SourceDocument) -> Chunks:
     file = folder / "d.jsonl"
     file.write_text("".join(json.dumps(one._asdict()) + "\n" for one in documents), encoding="utf-8")
@@ -67,12 +61,12 @@ def test_what_is_there_is_not_built_again_and_what_is_damaged_is(cache: Path, da
     building = Building()
     building.get()
     if damage == "changed":
-        (cache / "it" / "file").write_text("cont", encoding="utf-8")
+        (cache / "indexes" / "it" / "file").write_text("cont", encoding="utf-8")
     elif damage == "deleted":
-        (cache / "it" / "file").unlink()
+        (cache / "indexes" / "it" / "file").unlink()
     assert building.get() == "content"
     assert building.count == (1 if damage == "none" else 2)
-    assert [path.name for path in cache.iterdir()] == ["it"]
+    assert [path.name for path in (cache / "indexes").iterdir()] == ["it"]
 
 
 def _slowly(folder: Path) -> None:
@@ -87,4 +81,4 @@ def _process(number: int) -> str:
 def test_processes_that_build_at_once_end_with_one_folder(cache: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         assert pool.map(_process, range(3), chunksize=1) == ["content"] * 3
-    assert [path.name for path in cache.iterdir()] == ["it"]
+    assert [path.name for path in (cache / "indexes").iterdir()] == ["it"]

@@ -29,11 +29,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_models.embedding_model(tmp_path_factory.mktemp("model")))
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
-
-
 def made(model: str | None, texts: list[str]) -> Dense:
     return Dense(texts, "digest of the chunks", model)
 

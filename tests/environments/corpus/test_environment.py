@@ -28,11 +28,6 @@ ROWS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
 def documents(folder: Path) -> str:
     path = folder / "documents.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS), encoding="utf-8")
@@ -48,12 +43,9 @@ class TestCorpus(EnvironmentContract):
     ]
     kinds = ["document"]
 
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path: Path) -> None:
-        self.folder = tmp_path
-
-    def environment(self) -> Corpus:
-        return Corpus(documents(self.folder), chunk_size=12)
+    @pytest.fixture
+    def environment(self, tmp_path: Path) -> Corpus:
+        return Corpus(documents(tmp_path), chunk_size=12)
 
 
 def test_a_passage_has_its_documents_id_and_its_place_and_a_model_reads_both(tmp_path: Path, sandbox: Sandbox) -> None:

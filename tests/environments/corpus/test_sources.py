@@ -39,11 +39,11 @@ def test_a_line_of_a_text_is_a_document_whose_id_follows_its_text(tmp_path: Path
 
 def test_a_folder_holds_a_document_a_file_or_files_of_many(tmp_path: Path) -> None:
     written(tmp_path / "b.txt", "One.", "Still one.")
-    written(tmp_path / "a" / "z.md", "# Two")
+    written(tmp_path / "a" / "Z.MD", "# Two")
     written(tmp_path / "c.pdf", "no")
     written(tmp_path / ".git" / "x.txt", "no")
     assert list(read_documents(str(tmp_path))) == [
-        SourceDocument("a/z.md", "# Two"),
+        SourceDocument("a/Z.MD", "# Two"),
         SourceDocument("b.txt", "One.\nStill one."),
     ]
     names = ("documents_dup_part_1_part_1", "documents_hallu.txt_part_1")  # as CRUD-RAG publishes them
