@@ -81,7 +81,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
-EVIL = "from pathlib import Path\n\nPath({mark!r}).touch()\n\nfrom tests.conftest import Pantry\n"
+EVIL = "from pathlib import Path\n\nPath({mark!r}).touch()\n\nfrom tests.workflow_contract import Pantry\n"
 
 
 @pytest.mark.parametrize(
