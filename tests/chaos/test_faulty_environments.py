@@ -1,7 +1,4 @@
-"""Whatever an environment does becomes the outcome of its own episode; the good task beside it never notices.
-
-`python -m tests.chaos.test_faulty_environments` runs each fault in a process of its own, and prints a row for it.
-"""
+"""Whatever an environment does becomes the outcome of its own episode; the good task beside it never notices."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ import collections
 import json
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -86,21 +81,3 @@ def test_all_faults_in_one_run(tmp_path: Path, workflow: str) -> None:
 @pytest.mark.parametrize("fault", ["hangs", "leaves a thread", "blocks its loop", "swallows cancellation"])
 def test_the_process_ends(tmp_path: Path, fault: str) -> None:
     assert run(tmp_path, [fault], "react", 1.0) == (1 if FAULTS[fault][1] == FAILS else 0)
-
-
-def row(fault: str) -> str:
-    """A fault: its outcome, seconds, what the good task did, the exit status, and what the record says."""
-    with tempfile.TemporaryDirectory() as folder:
-        started = time.monotonic()
-        status = run(Path(folder), [fault], "react")
-        seconds, found = time.monotonic() - started, records(Path(folder))
-    good = sum(one["answer"] == "Nairobi" for one in found["good"])
-    (outcome,) = [one["outcome"] for one in found["t0"]] or [{"kind": "none", "detail": ""}]
-    return f"{fault:42}  {outcome['kind']:12}  {seconds:5.1f}  {good} of 20  {status:4}  {outcome['detail'][:80]!r}"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{'fault':42}  {'outcome':12}      s  good task  exit  what the record says\n")
-    for name in sys.argv[1:] or FAULTS:
-        sys.stdout.write(f"{row(name)}\n")
-        sys.stdout.flush()

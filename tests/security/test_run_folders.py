@@ -21,10 +21,9 @@ from r_eval.analysis.report import write_report
 from r_eval.analysis.report.transcripts import write_transcripts
 from r_eval.analysis.results import load
 from r_eval.analysis.scoring import ensure_scored, score_run
-from r_eval.api import load_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
-from tests.security.conftest import Resume
+from tests.security.conftest import READERS, Resume
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
@@ -161,16 +160,11 @@ def test_what_is_no_regular_file_is_refused_at_once(
     path.unlink()
     NO_FILES[kind](path, elsewhere)
     before = set(elsewhere.iterdir())
-    readers: list[Callable[[], Any]] = [
-        run.state,
-        lambda: score_run(run),
-        lambda: load_run(run.path).to_pandas(),
-        lambda: write_report(load(run), tmp_path / "report", figures=False),
-        resume,
-    ]
-    for read in readers:
+    for read in READERS.values():
         with contextlib.suppress(UserError):
-            read()
+            read(run, tmp_path / "report")
+    with contextlib.suppress(UserError):
+        resume()
     assert set(elsewhere.iterdir()) == before
 
 

@@ -11,26 +11,17 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.compare_runs import compare_runs
 from r_eval.analysis.leaderboard_page import write_leaderboard
 from r_eval.analysis.report import write_report
 from r_eval.analysis.results import load
 from r_eval.analysis.scoring import ensure_scored, score_run
-from r_eval.api import load_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
+from tests.security.conftest import READERS
 
 DEEP = '{"a":' * 100_000
 GONE = object()
 Change = Callable[[dict[str, Any]], Any]
-READERS: dict[str, Callable[[RunFolder, Path], Any]] = {
-    "state": lambda run, out: run.state(),
-    "score": lambda run, out: score_run(run),
-    "report": lambda run, out: write_report(load(run), out, figures=False),
-    "compare": lambda run, out: compare_runs([run], ("direct+ada", "react+ada"), None),
-    "leaderboard": lambda run, out: write_leaderboard([run], out),
-    "table": lambda run, out: load_run(run.path).to_pandas(),
-}
 
 
 def change_manifest(run: RunFolder, change: Change) -> None:
