@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from tests.chaos.faulty_environments import FAILS, FAULTS
+from tests.commands import R_EVAL
 
 ROOT = Path(__file__).parents[2]
 LLM = """
@@ -45,7 +45,7 @@ def run(folder: Path, faults: list[str], workflow: str, timeout: float = 2.0) ->
         "llms": [{"llm": "scripted/llm.py:reply", "name": "s", "connections": 8}], "limits": {"seconds": 60},
     }  # fmt: skip
     (folder / "grid.yaml").write_text(yaml.safe_dump(grid, allow_unicode=True), encoding="utf-8")
-    command = [str(Path(sys.executable).with_name("r-eval")), "run", "grid.yaml", "--out", "out", "--quiet"]
+    command = [str(R_EVAL), "run", "grid.yaml", "--out", "out", "--quiet"]
     return subprocess.run(command, cwd=folder, capture_output=True, timeout=300).returncode
 
 
