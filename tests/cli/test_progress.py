@@ -45,6 +45,7 @@ def test_lines_have_what_is_done_and_what_failed(folder: Path, capsys: pytest.Ca
     run(Grid.load(folder / "grid.yaml"), folder / "out", observer=ProgressObserver(live=False))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("12 episodes of 3 systems")
+    assert [line for line in lines if line.endswith(", ")] == []
     assert {"one: 4 of 4, done", "two: 4 of 4, 4 failed, done", "(no LLM): 4 of 4, done"} <= set(lines)
 
 
