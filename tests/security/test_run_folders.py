@@ -237,13 +237,18 @@ def test_a_folder_of_runs_may_be_a_link(run: RunFolder, tmp_path: Path) -> None:
 def test_a_file_without_an_end_fills_no_memory(run: RunFolder, resume: Resume, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "LONGEST", 1 << 16)
     whole, manifest, cell = answers(run), run.run_file.read_bytes(), cell_file(run)
-    for path in (run.run_file, cell):
+    page = run.path / "report" / "index.html"
+    page.parent.mkdir()
+    for path in (run.run_file, cell, page):
         path.write_bytes(b"")
         os.truncate(path, 1 << 24)  # a hole: it takes no room on the disk
     with pytest.raises(UserError, match=r"run\.json: longer than"):
         run.manifest()
     run.run_file.write_bytes(manifest)
     assert len(answers(run)) == 2
+    with pytest.raises(UserError, match=r"index\.html: longer than"):
+        write_report(load(run), page.parent, figures=False)
+    page.unlink()
     with cell.open("ab") as file:
         file.write(b"\n")
     assert resume().state == "complete"
