@@ -3,6 +3,7 @@ command that reads it runs code, asks an LLM or writes elsewhere."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Callable
@@ -57,6 +58,8 @@ RECORDS: dict[str, Change] = {
     "a time without end": put("seconds", value=1e308),
     "more calls than there can be": put("spent", value={"ada": {"calls": 10**400}}),
     "a hash that is a number": put("cells", 0, "parts", value={"llm": 3}),
+    "a cell twice": lambda manifest: manifest | {"cells": manifest["cells"] * 2},
+    "a task twice": lambda manifest: manifest | {"tasks": manifest["tasks"] * 2},
     "nothing": lambda manifest: None,
 }
 
@@ -73,6 +76,13 @@ def test_a_run_whose_record_names_no_metric_stands_on_a_leaderboard(run: RunFold
     change_manifest(run, put("tasks", 0, "metric"))
     page, _ = write_leaderboard([run], tmp_path / "board")
     assert page.is_file()
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_run_without_its_questions_is_read_or_refused_in_words(reader: str, run: RunFolder, tmp_path: Path) -> None:
+    shutil.rmtree(run.path / "questions")
+    with contextlib.suppress(UserError):
+        READERS[reader](run, tmp_path / "out")
 
 
 SCORES: dict[str, Change] = {
