@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from r_eval.analysis.qrels import documents
+from r_eval.disk import read_regular
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder, described
 
@@ -46,7 +47,7 @@ def read_results(path: Path) -> dict[str, SubmittedAnswer]:
         UserError: The file cannot be read or is no JSON, or an entry is not of the form.
     """
     try:
-        return _RESULTS.validate_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        return _RESULTS.validate_json(read_regular(path).removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
     except ValidationError as error:

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from r_eval.disk import CellWriter, is_sealed, open_regular, read_regular, whole_lines, write_whole
-from r_eval.errors import UserError
+from r_eval.errors import UserError, describe_invalid
 from r_eval.manifest import Manifest
 from r_eval.records import Episode, Question, Record
 
@@ -266,5 +266,5 @@ def described(error: ValidationError) -> str:
     """The first of pydantic's errors, with its place; names in it, which may be a stranger's, are made harmless."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:LONGEST_NAME]
-    text = ": ".join(filter(None, [where, first["msg"]]))
+    text = ": ".join(filter(None, [where, describe_invalid(first)]))
     return "".join(c if c.isprintable() else "\ufffd" for c in text)

@@ -193,8 +193,11 @@ class Manifest(ManifestPart):
     left_out: list[CellPart] = []
 
     @model_validator(mode="after")
-    def _check_tasks(self) -> Self:
+    def _check_cells(self) -> Self:
         names = {task.name for task in self.tasks}
+        cells = {(cell.workflow, cell.llm, cell.condition, cell.task) for cell in self.cells}
+        if (len(names), len(cells)) != (len(self.tasks), len(self.cells)):
+            raise ValueError("a task or a cell is a duplicate")
         strange = next((cell.task for cell in self.cells if cell.task not in names), None)
         if strange is not None:
             raise ValueError(f"a cell's task {strange!r} is not among the tasks")

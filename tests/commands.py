@@ -1,8 +1,9 @@
-"""Runs a command of `r-eval` in this process, where starting another one is not the point."""
+"""Runs a command of `r-eval` in this process, where starting another one is not the point; reads what it wrote."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import subprocess
 import sys
@@ -10,6 +11,15 @@ from pathlib import Path
 from unittest import mock
 
 from r_eval.cli.app import main
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+"""The program, for the tests that start it."""
+
+
+def table_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def typed_here(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -10,47 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.sandbox import Sandbox
 from tests.workers import ByFile, is_slow, place
+from tests.workflow_contract import Pantry
 
 # An example may take as long as it needs: how long that is says more of the machine than of the code.
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("suite", COMMON, max_examples=25)
 settings.register_profile("thorough", COMMON, max_examples=100)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
-
-
-class Pantry(Environment):
-    """Dishes and what is in them."""
-
-    DISHES = {"pizza": ["flour", "tomato", "cheese"], "omelette": ["egg", "butter"]}
-
-    @query_api
-    def find_dish(self, name: str, limit: int = 5) -> list[str]:
-        """Find dishes by a part of their name.
-
-        Args:
-            name: A part of the name.
-            limit: At most so many.
-        """
-        return [dish for dish in self.DISHES if name.lower() in dish][:limit]
-
-    @query_api
-    async def ingredients(self, dish: str) -> list[str]:
-        """List what is in a dish.
-
-        Args:
-            dish: The dish's exact name.
-        """
-        if dish not in self.DISHES:
-            raise NotFound(f"There is no dish {dish}. Known: {', '.join(self.DISHES)}")
-        return self.DISHES[dish]
-
-    def records(self, kind: str) -> list[dict[str, object]]:
-        if kind != "dish":
-            raise KeyError(kind)
-        return [{"name": name, "count": len(parts)} for name, parts in self.DISHES.items()]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,7 +8,6 @@ import contextlib
 import importlib.util
 import io
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +45,16 @@ NEEDS = {
     "sharing": "datasets",
     "quest-eval": "jieba",
 }
+COPIED = {
+    "agents": {"examples/agents/plain.py": "plain.py"},
+    "custom-workflow": {
+        f"examples/{name}": f"examples/{name}" for name in ("reflect.py", "reflect.yaml", "test_reflect.py")
+    },
+    "questions": {"examples/wiki-graph.yaml": "wiki-graph.yaml"},
+    "sharing": {"tasks/aminer/soay-easy.templates.yaml": "templates.yaml"},
+}
+"""Files of the repository that a page uses, and where it expects them."""
 PAGES = [README, *(page for page in sorted(DOCS.glob("*.md")) if documents.commands(page))]
-
-
-def prepare_agents(folder: Path) -> None:
-    shutil.copy(EXAMPLES / "agents" / "plain.py", folder)
 
 
 def prepare_crud(folder: Path) -> None:
@@ -58,23 +62,9 @@ def prepare_crud(folder: Path) -> None:
     (folder / "80000_docs" / "documents_dup_part_1_part_1").write_text("鹭口大桥全长2340米。\n", encoding="utf-8")
 
 
-def prepare_custom_workflow(folder: Path) -> None:
-    (folder / "examples").mkdir()
-    for name in ("reflect.py", "reflect.yaml", "test_reflect.py"):
-        shutil.copy(EXAMPLES / name, folder / "examples")
-
-
 def prepare_placeholders(folder: Path) -> None:
     data = folder / "prgb.jsonl"
     data.write_text(data.read_text(encoding="utf-8").replace("\n", " ") + "\n", encoding="utf-8")
-
-
-def prepare_questions(folder: Path) -> None:
-    shutil.copy(EXAMPLES / "wiki-graph.yaml", folder)
-
-
-def prepare_sharing(folder: Path) -> None:
-    shutil.copy(ROOT / "tasks" / "aminer" / "soay-easy.templates.yaml", folder / "templates.yaml")
 
 
 def prepare_statistics(folder: Path) -> None:
@@ -93,10 +83,11 @@ def prepare_quest_eval(folder: Path) -> None:
     write_manifest(folder / "runs" / "news", [cell], 3)
 
 
-PREPARE: dict[str, Callable[[Path], None]] = {
-    name.removeprefix("prepare_").replace("_", "-"): function
-    for name, function in list(globals().items())
-    if name.startswith("prepare_")
+PREPARE = {
+    "crud": prepare_crud,
+    "placeholders": prepare_placeholders,
+    "quest-eval": prepare_quest_eval,
+    "statistics": prepare_statistics,
 }
 
 
@@ -109,6 +100,9 @@ def test_every_command_of_a_page_prints_what_the_page_says(
     for variable in ("R_EVAL_CACHE", "HF_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / "cache"))
     documents.write_files(page, tmp_path)
+    for source, place in COPIED.get(page.stem, {}).items():
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / source, tmp_path / place)
     PREPARE.get(page.stem, lambda folder: None)(tmp_path)
     with contextlib.ExitStack() as stack:
         if page.stem == "quest-eval":

@@ -84,11 +84,11 @@ def test_a_slash_becomes_two_underscores() -> None:
     [
         (None, r"is not a run: it has no run\.json \(r-eval run GRID\.yaml makes one\)"),
         ("{", r"run\.json: damaged.*JSON"),
-        ("[]", r"run\.json: "),
-        ("{}", r"run\.json: "),
         ('{"schema": 99, "cells": []}', r"run\.json: damaged, or of another version of R-Eval \(schema: "),
-        ('{"schema": "x", "cells": []}', r"run\.json: "),
+        *((text, r"run\.json: ") for text in ("[]", "{}", "\x00", "[" * 100_000, '{"a":' * 100_000)),
+        *((text, r"run\.json: ") for text in ('{"schema": NaN}', '{"schema": "x", "cells": []}')),
     ],
+    ids=lambda value: str(value)[:30],
 )
 def test_a_folder_that_is_not_a_run_says_why(tmp_path: Path, text: str | None, complaint: str) -> None:
     if text is not None:

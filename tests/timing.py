@@ -7,7 +7,6 @@ takes too long, and then a yardstick measures beside it how slow the machine is.
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable
 
@@ -31,12 +30,6 @@ def quickest(work: Callable[[], object], enough: float, clock: Clock = time.proc
 def slowness(clock: Clock = time.monotonic) -> float:
     """How many times longer than on an idle machine work takes now; 1 where it takes no longer."""
     return max(1.0, min(_seconds(_yardstick, clock) for _ in range(3)) / YARDSTICK)
-
-
-def of_children() -> float:
-    """The processor time of the processes that this one has started and seen end, in seconds."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _seconds(work: Callable[[], object], clock: Clock) -> float:

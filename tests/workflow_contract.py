@@ -36,14 +36,15 @@ class Pantry(Environment):
         self.requests.append(text)
 
     @query_api
-    def find_dish(self, name: str) -> list[str]:
+    def find_dish(self, name: str, limit: int = 5) -> list[str]:
         """Find dishes by a part of their name.
 
         Args:
             name: A part of the name.
+            limit: At most so many.
         """
         self.look(name)
-        return [dish for dish in self.DISHES if name.lower() in dish]
+        return [dish for dish in self.DISHES if name.lower() in dish][:limit]
 
     @query_api
     def ingredients(self, dish: str) -> list[str]:

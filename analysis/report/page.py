@@ -28,6 +28,7 @@ from r_eval.analysis.run_summary import leaders
 from r_eval.analysis.tables import rows_of, visible
 from r_eval.analysis.views import VIEWS
 from r_eval.analysis.warnings import counted, run_warnings
+from r_eval.disk import read_regular
 from r_eval.folder import file_name, write_whole
 
 if TYPE_CHECKING:
@@ -118,8 +119,10 @@ def _remove_earlier(out: Path, written: Collection[str]) -> None:
 
     Nothing else, and nothing behind a link.
     """
-    page = out / "index.html"
-    text = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
+    try:
+        text = read_regular(out / "index.html").decode(errors="replace")
+    except FileNotFoundError:
+        return
     for name in set(map(unquote, re.findall(r'href="((?:tables|figures)/[^"]+)"', text))).difference(written):
         folder, _, own = name.partition("/")
         if own == file_name(own) and not (out / folder).is_symlink() and (out / name).is_file():

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import json as json_module
+import shlex
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -117,7 +118,8 @@ def _print_apis(name: str, environment: Environment, json: bool) -> None:
         lines.append(f"      {spec.summary or '(no docstring: models see no description)'}")
     if specs:
         needed = "".join(f" {p.name}=..." for p in specs[0].parameters if p.required)
-        lines.append(f"next: r-eval call {name} {specs[0].name}{needed}, or r-eval call {name} --prompt react")
+        command = f"r-eval call {shlex.quote(name)}"
+        lines.append(f"next: {command} {specs[0].name}{needed}, or {command} --prompt react")
     print_lines(lines)
 
 

@@ -136,7 +136,7 @@ def _local(llm: LLM, grid: Path) -> Check:
         if installed.status != "ok":
             return installed
     if llm.model in MODELS:
-        return _embedded(llm.model, f"r-eval doctor {grid} --fetch")
+        return _embedded(llm.model, f"r-eval doctor {shlex.quote(str(grid))} --fetch")
     if os.path.exists(user_path(llm.model)) or extra == "hf":  # noqa: PTH110  a name may be too long for a path
         return Check("ok", f"{llm.name}: its files are there, or are fetched from the Hub by the run")
     return Check("missing", f"{llm.name}: there is no file {llm.model}")

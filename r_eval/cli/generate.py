@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -80,7 +81,8 @@ def generate(
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         if not questions:
             source = f" from {', '.join(maker.templates)}" if maker.templates else " is left"
-            raise UserError(f"no question{source}; dropped: {_counts(made.dropped)}. r-eval check {file} says why")
+            todo = f"r-eval check {shlex.quote(str(file))} says why"
+            raise UserError(f"no question{source}; dropped: {_counts(made.dropped)}. {todo}")
         summary = f"{_kinds(questions)}; dropped: {_counts(made.dropped)}"
         if paraphrase:
             questions, summary = asyncio.run(_reworded(questions, made, paraphrase, file.stem, summary))
@@ -137,7 +139,7 @@ def _name_what_is_missing(file: Path, maker: _QuestionMaker, made: Generated, nu
     fruitful = {question.meta.get("template") for question in made.questions}
     barren = [template for template in maker.templates if template not in fruitful]
     if barren and not len(made.questions) >= count < len(maker.templates):  # with few questions, some are not tried
-        complain(f"no question from: {', '.join(barren)}. r-eval check {file} says why")
+        complain(f"no question from: {', '.join(barren)}. r-eval check {shlex.quote(str(file))} says why")
         raise typer.Exit(1)
 
 

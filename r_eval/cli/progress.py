@@ -78,7 +78,7 @@ class ProgressObserver(RunObserver):
         self.bars.update(task.id, pace=", ".join(facts))
         if not self._live and (task.finished or time.monotonic() - self._printed >= PLAIN_SECONDS):
             self._printed = time.monotonic()
-            self.note(f"{label(llm)}: {task.completed:.0f} of {task.total:.0f}, {task.fields['pace']}")
+            self.note(", ".join([f"{label(llm)}: {task.completed:.0f} of {task.total:.0f}", *facts]))
 
     def failed(self, llm: str, why: str) -> None:
         # before the first episode it is not known whether any LLM can be used; if none can, an error says why

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import json as json_module
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
@@ -69,7 +70,8 @@ def show(
     if json:
         print_json(rows)
         return
-    print_lines([*_table(rows), f"{counted(len(rows), 'episode')}; r-eval show {run} ID prints a transcript"])
+    command = f"r-eval show {shlex.quote(str(run))} ID"
+    print_lines([*_table(rows), f"{counted(len(rows), 'episode')}; {command} prints a transcript"])
 
 
 def _find(folder: RunFolder, cell: Cell, is_wanted: Callable[[str], bool]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -115,8 +117,9 @@ def _print_episode(folder: RunFolder, cells: Sequence[Cell], start: str, prompt:
     found = [(cell, number, record) for cell in cells for number, record in _find(folder, cell, is_wanted)]
     if not found:
         near = difflib.get_close_matches(start, ids, 3, 0.5) if len(start) > 3 else []
+        path = shlex.quote(str(folder.path))
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise UserError(f"{folder.path} has no episode {start}.{hint} r-eval show {folder.path} lists them")
+        raise UserError(f"{folder.path} has no episode {start}.{hint} r-eval show {path} lists them")
     if len(found) > 1:
         names = ", ".join(record["episode_id"] for _, _, record in found[:5])
         raise UserError(f"{len(found)} episodes begin with {start}: {names}{', ...' if len(found) > 5 else ''}")
@@ -130,7 +133,7 @@ def _print_episode(folder: RunFolder, cells: Sequence[Cell], start: str, prompt:
         raise UserError(f"{folder.path}: the record of this episode has no messages; run it again to record them")
     print_lines(transcript(episode, score, prompt))
     if score is None:
-        print_lines([f"not scored yet: r-eval score {folder.path}"])
+        print_lines([f"not scored yet: r-eval score {shlex.quote(str(folder.path))}"])
 
 
 def transcript(episode: Episode, score: Mapping[str, Any] | None, with_messages: bool = False) -> Iterator[str]:

@@ -24,13 +24,13 @@ def test_answers_are_read_with_ids_as_numbers_or_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"q": "Paris"}', "q: Input should be an object"),
+        ('{"q": "Paris"}', "q: must be a mapping, not 'Paris'"),
         ('{"q": {"model_answer": 5}}', r"q\.model_answer: "),
         ('{"q": {"found_ids": [[7]]}}', r"q\.found_ids\.0"),
         ('{"q": {"found_ids": [true]}}', r"q\.found_ids\.0"),
         ('{"q": {"model_anwser": "x"}}', r"q\.model_anwser: "),
         ("", "Invalid JSON"),
-        ("[]", "Input should be an object"),
+        ("[]", r"must be a mapping, not \[\]"),
         ("[" * 100_000, "Invalid JSON"),
     ],
 )

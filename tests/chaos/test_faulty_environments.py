@@ -1,16 +1,10 @@
-"""Whatever an environment does becomes the outcome of its own episode; the good task beside it never notices.
-
-`python -m tests.chaos.test_faulty_environments` runs each fault in a process of its own, and prints a row for it.
-"""
+"""Whatever an environment does becomes the outcome of its own episode; the good task beside it never notices."""
 
 from __future__ import annotations
 
 import collections
 import json
 import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +12,7 @@ import pytest
 import yaml
 
 from tests.chaos.faulty_environments import FAILS, FAULTS
+from tests.commands import R_EVAL
 
 ROOT = Path(__file__).parents[2]
 LLM = """
@@ -50,7 +45,7 @@ def run(folder: Path, faults: list[str], workflow: str, timeout: float = 2.0) ->
         "llms": [{"llm": "scripted/llm.py:reply", "name": "s", "connections": 8}], "limits": {"seconds": 60},
     }  # fmt: skip
     (folder / "grid.yaml").write_text(yaml.safe_dump(grid, allow_unicode=True), encoding="utf-8")
-    command = [str(Path(sys.executable).with_name("r-eval")), "run", "grid.yaml", "--out", "out", "--quiet"]
+    command = [str(R_EVAL), "run", "grid.yaml", "--out", "out", "--quiet"]
     return subprocess.run(command, cwd=folder, capture_output=True, timeout=300).returncode
 
 
@@ -86,21 +81,3 @@ def test_all_faults_in_one_run(tmp_path: Path, workflow: str) -> None:
 @pytest.mark.parametrize("fault", ["hangs", "leaves a thread", "blocks its loop", "swallows cancellation"])
 def test_the_process_ends(tmp_path: Path, fault: str) -> None:
     assert run(tmp_path, [fault], "react", 1.0) == (1 if FAULTS[fault][1] == FAILS else 0)
-
-
-def row(fault: str) -> str:
-    """A fault: its outcome, seconds, what the good task did, the exit status, and what the record says."""
-    with tempfile.TemporaryDirectory() as folder:
-        started = time.monotonic()
-        status = run(Path(folder), [fault], "react")
-        seconds, found = time.monotonic() - started, records(Path(folder))
-    good = sum(one["answer"] == "Nairobi" for one in found["good"])
-    (outcome,) = [one["outcome"] for one in found["t0"]] or [{"kind": "none", "detail": ""}]
-    return f"{fault:42}  {outcome['kind']:12}  {seconds:5.1f}  {good} of 20  {status:4}  {outcome['detail'][:80]!r}"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{'fault':42}  {'outcome':12}      s  good task  exit  what the record says\n")
-    for name in sys.argv[1:] or FAULTS:
-        sys.stdout.write(f"{row(name)}\n")
-        sys.stdout.flush()

@@ -63,6 +63,8 @@ def test_an_environment_alone_lists_its_apis(pantry: Path) -> None:
         "      Fail.",
         "next: r-eval call pantry.py:Pantry count dish=..., or r-eval call pantry.py:Pantry --prompt react",
     ]
+    (pantry / "東 京.py").write_text(PANTRY, encoding="utf-8")
+    assert "next: r-eval call '東 京.py:Pantry' count" in call(pantry, "東 京.py:Pantry")
     listed = json.loads(call(pantry, "pantry.py:Pantry", "--json"))
     assert [api["name"] for api in listed] == ["count", "bare", "broken"]
     assert listed[0]["parameters"]["required"] == ["dish"]

@@ -7,34 +7,26 @@ toolllama2-7b are both printed as 2.3, so that they tie here, while unrounded va
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.scores import averages
 from r_eval.folder import RunFolder
+from tests.commands import table_rows
 
 HERE = Path(__file__).parent
 Rows = dict[tuple[str, str], dict[str, Any]]
 
 
-def lines(name: str) -> list[dict[str, str]]:
-    with (HERE / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
 def paper(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("paper")
-    with (folder / "scores.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["workflow", "llm", "task", "score"])
-        writer.writerows(
-            [row["workflow"], row["llm"], row["task_id"], row["score"]] for row in lines("published_scores.csv")
-        )
+    scores = pd.read_csv(HERE / "published_scores.csv", dtype=str)[["workflow", "llm", "task_id", "score"]]
+    scores.rename(columns={"task_id": "task"}).to_csv(folder / "scores.csv", index=False)
     return load(RunFolder(folder))
 
 
@@ -55,13 +47,13 @@ def row(rows: Rows, line: dict[str, str]) -> dict[str, Any]:
 
 
 def test_every_printed_average_is_the_mean_over_tasks(rows: Rows) -> None:
-    printed = [line for line in lines("published_ranks.csv") if line["published_average"]]
+    printed = [line for line in table_rows(HERE / "published_ranks.csv") if line["published_average"]]
     off = [line for line in printed if abs(100 * row(rows, line)["score"] - float(line["published_average"])) > 0.1]
     assert (len(printed), off) == (63, [])
 
 
 def test_188_of_189_printed_ranks_are_reproduced_and_the_other_is_a_tie(rows: Rows) -> None:
-    printed = lines("published_ranks.csv")
+    printed = table_rows(HERE / "published_ranks.csv")
     off = [
         (line["group"], line["workflow"], line["llm"], line["published_rank"])
         for line in printed

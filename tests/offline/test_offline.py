@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
+from tests.chat_server import Server, good
+from tests.commands import R_EVAL
 from tests.serving import serving
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
 GUARD = '''
 """Writes down every address that the process asks for, and stops it where that is not this machine."""
 
@@ -51,12 +51,6 @@ def reply(request):
     return "Action: searchPerson(name=\\"Jonas\\")" if len(request.messages) % 4 else "Action: Finish[Ada]"
 """
 WORKFLOWS = "[direct, react, pal, {workflow: dfsdt, max_calls: 4}, fc, oracle]"
-
-
-async def answer(request: web.Request) -> web.Response:
-    """A chat completions server that always says the same."""
-    message = {"role": "assistant", "content": "Ada"}
-    return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}]})
 
 
 @pytest.fixture
@@ -109,9 +103,7 @@ def test_a_scripted_grid_and_its_report_connect_to_nothing(desk: Path) -> None:
 
 
 def test_a_grid_over_a_local_server_connects_to_that_server_only(desk: Path) -> None:
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", answer)
-    with serving(app) as address:
+    with serving(Server(good("Ada")).app()) as address:
         write_grid(desk, f"{{llm: openai/m, base_url: '{address}/v1'}}")
         done = guarded(desk, str(R_EVAL), "run", "grid.yaml", "--quiet")
     assert done.returncode == 0, done.stderr

@@ -5,14 +5,29 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import r_eval
-from r_eval import Grid
+from r_eval import Grid, load_run
+from r_eval.analysis.compare_runs import compare_runs
+from r_eval.analysis.leaderboard_page import write_leaderboard
+from r_eval.analysis.report import write_report
+from r_eval.analysis.results import load
+from r_eval.analysis.scoring import score_run
 from r_eval.folder import RunFolder
 
 Resume = Callable[[], r_eval.Run]
+READERS: dict[str, Callable[[RunFolder, Path], Any]] = {
+    "state": lambda run, out: run.state(),
+    "score": lambda run, out: score_run(run),
+    "report": lambda run, out: write_report(load(run), out, figures=False),
+    "compare": lambda run, out: compare_runs([run], ("direct+ada", "react+ada"), None),
+    "leaderboard": lambda run, out: write_leaderboard([run], out),
+    "table": lambda run, out: load_run(run.path).to_pandas(),
+}
+"""What reads a run's folder, by its command; the second argument is where it may write."""
 
 
 @pytest.fixture(scope="package")

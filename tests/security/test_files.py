@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import r_eval
+from r_eval.analysis.submissions import read_results
 from r_eval.checks.questions import check_questions, environment_for
 from r_eval.environments.tools.openapi_document import parse
 from r_eval.errors import UserError
@@ -67,9 +68,10 @@ def test_aliases_that_mean_little_are_read_as_ever() -> None:
     assert MOST_VALUES > 10_000
 
 
-def test_a_file_without_an_end_fills_no_memory() -> None:
-    with pytest.raises(UserError, match="/dev/zero: longer than"):
-        read_questions(Path("/dev/zero"))
+@pytest.mark.parametrize("reader", [read_questions, read_results], ids=["questions", "a submission"])
+def test_a_file_without_an_end_fills_no_memory(reader: Callable[[Path], Any]) -> None:
+    with pytest.raises(UserError, match=r"/dev/zero: (longer than|not a regular file)"):
+        reader(Path("/dev/zero"))
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
-EVIL = "from pathlib import Path\n\nPath({mark!r}).touch()\n\nfrom tests.conftest import Pantry\n"
+EVIL = "from pathlib import Path\n\nPath({mark!r}).touch()\n\nfrom tests.workflow_contract import Pantry\n"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""A name in a grid that can be no path is refused in words or is no path."""
+"""A name in a grid that can be no path is refused in words or is no path; one that a command prints can be pasted."""
 
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +60,25 @@ def test_a_command_refuses_one_that_is_too_long(command: str, tmp_path: Path) ->
     done = typed_here([*command.split(), NAMES["too long"], *further], tmp_path)
     assert done.returncode in (1, 2)
     assert "internal error" not in done.stderr
+
+
+TEMPLATE = "{id: t, level: KS, from: country, where: 'False', question: 'Is {{ country.name }}?', program: answer = 1}"
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("show '東 京'", 0), ("show '東 京' zzz", 2), ("doctor '東 京.yaml'", 1), ("generate '東 京.t' --out x.jsonl", 2)],
+)
+def test_a_command_that_is_suggested_is_one_for_the_shell(
+    command: str, status: int, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "東 京").symlink_to(good)
+    (tmp_path / "東 京.yaml").write_text(
+        "llms: [gguf/smollm2-135m]\nworkflows: [direct]\ntasks: [wiki/high-freq]\n", "utf-8"
+    )
+    (tmp_path / "東 京.t").write_text(f"environment: wiki\ntemplates: [{TEMPLATE}]\n", encoding="utf-8")
+    done = typed_here(shlex.split(command), tmp_path)
+    assert done.returncode == status, done.stderr
+    path = shlex.quote(shlex.split(command)[1])
+    assert re.search(rf"r-eval \w+ {re.escape(path)}", done.stdout + done.stderr)

@@ -8,11 +8,9 @@ import contextlib
 import json
 import socket
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,6 +20,7 @@ from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.errors import UserError
 from r_eval.llms.base import LLMError, Message, Request, make_llm
+from tests.commands import R_EVAL
 from tests.serving import serving
 
 REACHED: list[str] = []
@@ -71,9 +70,6 @@ def test_an_llms_server_that_redirects_is_not_followed(redirecting: str, monkeyp
 def test_a_live_aminer_that_redirects_is_not_followed(redirecting: str) -> None:
     with pytest.raises(EnvironmentFailure, match="check the address"):
         AMiner(source="live", base_url=redirecting).searchPerson(name="Ada")
-
-
-R_EVAL = Path(sys.executable).with_name("r-eval")
 
 
 @contextlib.contextmanager

@@ -21,10 +21,9 @@ from r_eval.analysis.report import write_report
 from r_eval.analysis.report.transcripts import write_transcripts
 from r_eval.analysis.results import load
 from r_eval.analysis.scoring import ensure_scored, score_run
-from r_eval.api import load_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
-from tests.security.conftest import Resume
+from tests.security.conftest import READERS, Resume
 
 pytestmark = [
     pytest.mark.filterwarnings("error"),
@@ -161,16 +160,11 @@ def test_what_is_no_regular_file_is_refused_at_once(
     path.unlink()
     NO_FILES[kind](path, elsewhere)
     before = set(elsewhere.iterdir())
-    readers: list[Callable[[], Any]] = [
-        run.state,
-        lambda: score_run(run),
-        lambda: load_run(run.path).to_pandas(),
-        lambda: write_report(load(run), tmp_path / "report", figures=False),
-        resume,
-    ]
-    for read in readers:
+    for read in READERS.values():
         with contextlib.suppress(UserError):
-            read()
+            read(run, tmp_path / "report")
+    with contextlib.suppress(UserError):
+        resume()
     assert set(elsewhere.iterdir()) == before
 
 
@@ -243,13 +237,18 @@ def test_a_folder_of_runs_may_be_a_link(run: RunFolder, tmp_path: Path) -> None:
 def test_a_file_without_an_end_fills_no_memory(run: RunFolder, resume: Resume, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "LONGEST", 1 << 16)
     whole, manifest, cell = answers(run), run.run_file.read_bytes(), cell_file(run)
-    for path in (run.run_file, cell):
+    page = run.path / "report" / "index.html"
+    page.parent.mkdir()
+    for path in (run.run_file, cell, page):
         path.write_bytes(b"")
         os.truncate(path, 1 << 24)  # a hole: it takes no room on the disk
     with pytest.raises(UserError, match=r"run\.json: longer than"):
         run.manifest()
     run.run_file.write_bytes(manifest)
     assert len(answers(run)) == 2
+    with pytest.raises(UserError, match=r"index\.html: longer than"):
+        write_report(load(run), page.parent, figures=False)
+    page.unlink()
     with cell.open("ab") as file:
         file.write(b"\n")
     assert resume().state == "complete"
