@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.compare import pairs, ranking
-from r_eval.analysis.estimates import average_by, mean_by
+from r_eval.analysis.estimates import mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
 from r_eval.analysis.results import IDENTITY, Results, once, ranked, tidy
 from r_eval.analysis.statistics import wilson
@@ -148,7 +148,9 @@ def _intervals(results: Results, groups: Mapping[str, Sequence[str]]) -> pandas.
     import pandas
 
     keys = ["condition", "system"]
-    parts = [average_by(results.of(tasks).episodes, keys).assign(group=group) for group, tasks in groups.items()]
+    parts = [
+        mean_by(results.of(tasks).episodes, keys, strata=True).assign(group=group) for group, tasks in groups.items()
+    ]
     columns = [*keys, "group", "score_low", "score_high"]
     return pandas.concat([part[columns].astype(dict.fromkeys(keys, TEXT)) for part in parts])
 

@@ -12,8 +12,7 @@ import pandas
 import pytest
 from packaging.version import Version
 
-from r_eval.analysis.leaderboard import board_rows, standings
-from r_eval.analysis.leaderboard_page import approve, read_board, write_leaderboard
+from r_eval.analysis.leaderboard import approve, board_rows, read_board, standings, write_leaderboard
 from r_eval.analysis.results import IDENTITY
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder

@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.variants import placeholder_scores, stability
+from r_eval.analysis.robustness import placeholder_scores, stability
 from r_eval.records import Question
 from tests.analysis.answers import HOP, KS, write_answers
 
