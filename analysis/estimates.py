@@ -30,7 +30,7 @@ def mean_by(
         frame: One row per episode with `task`, `question_id`, `cluster` and the columns named here; a missing value is
             none.
         by: Columns that make a group.
-        bounded: Whether values are from 0 to 1, as of `statistics.mean`.
+        bounded: Whether values are from 0 to 1, as of `statistics.mean_of_groups`.
         strata: Whether every task of a group has the same weight, and not every question.
 
     Returns:

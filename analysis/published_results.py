@@ -55,6 +55,7 @@ COMPONENTS: dict[str, str] = {
     **dict.fromkeys(("episodes", "incomplete", "questions", "clusters"), "Int64"),
 }
 """The columns of `sweeps.components`."""
+UNTESTED = "significance is unknown: published means come without episodes"
 MOST = 1e12
 """The largest number that is read."""
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from r_eval.analysis.frame import FLAG, NUMBER, TEXT, domain_of, plain, read, roles
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, domain_of, plain, read, roles, short_names
 from r_eval.analysis.published_results import is_published, read_published
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import RunFolder
@@ -240,5 +240,4 @@ def _cell_frame(
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:
     frame = tidy(tasks, dict.fromkeys(TASKS, TEXT))
-    short = frame["name"].str.replace(r"^.*/", "", regex=True)
-    return frame.assign(short=short.mask(short.duplicated(keep=False), frame["name"]))
+    return frame.assign(short=short_names(frame["name"])).astype({"short": TEXT})

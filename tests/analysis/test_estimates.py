@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from r_eval.analysis.robustness import repeats
 from r_eval.analysis.results import load
+from r_eval.analysis.robustness import repeats
 from r_eval.folder import RunFolder
 from tests.analysis.answers import write_answers
 
