@@ -16,11 +16,6 @@ from tests.analysis.test_results import PAPER, published
 AXES = ("wiki_KS", "wiki_KU", "wiki_KA", "aminer_KS", "aminer_KU", "aminer_KA")
 
 
-@pytest.fixture(scope="module")
-def results(run: RunFolder) -> Results:
-    return load(run)
-
-
 def best(results: Results) -> dict[tuple[str, str], str]:
     found = partners(results)
     return dict(zip(zip(found["name"], found["group"], strict=True), found["best"], strict=True))
