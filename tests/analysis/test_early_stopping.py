@@ -106,8 +106,9 @@ def test_a_metric_that_calls_an_llm_is_refused(metric: str) -> None:
 
 def test_the_warnings_name_who_was_stopped_and_the_summary_what_that_saved(tmp_path: Path) -> None:
     why = "stopped after 3 of 10 questions: certainly behind react+m"
-    stopped = [{"system": name, "condition": "clean", "text": f"{name} {why}"} for name in ("päl+m", "fc+m")]
-    more = {"stopped": stopped, "spent": {"m": {"calls": 16, "cost": 1.6}}}
+    known = {"condition": "clean", "after": 3, "of": 10, "behind": "react+m"}
+    stopped = [{**known, "system": name, "text": f"{name} {why}"} for name in ("päl+m", "fc+m")]
+    more: dict[str, Any] = {"stopped": stopped, "spent": {"m": {"calls": 16, "cost": 1.6}}}
     run = write_answers(tmp_path / "run", {"react": "r" * 10, "päl": "rrr", "fc": "www"}, **more)
     record = json.loads(run.run_file.read_text(encoding="utf-8"))
     for entry in record["cells"][1:]:

@@ -151,7 +151,7 @@ def test_a_bad_line_of_published_means_is_named(tmp_path: Path, file: str, lines
         components(load(published(tmp_path, lines, file=file)))
 
 
-def test_published_settings_stand_in_order_and_have_a_best_and_a_trend_and_no_interval_or_choice(
+def test_published_settings_stand_in_order_and_have_a_best_and_a_trend_but_no_choice(
     tmp_path: Path,
 ) -> None:
     lines = ("3,k,128,t,bleu,2.5", "3,k,64,t,bleu,1", "3,k,64,t,rouge_l,5", "3,k,128,t,rouge_l,4")
