@@ -204,7 +204,7 @@ def _joined(reached: Sequence[Mapping[str, Any]], asked: _Asked) -> pandas.DataF
     counts = [
         key[0] == CLEAN or key in under for key in rows[["condition", *_QUESTION]].itertuples(index=False, name=None)
     ]
-    rows = rows[counts]
+    rows = rows.loc[counts]
     rows = rows.assign(missing=rows["score"].isna(), system=rows["name"], generation_score=rows["score"].fillna(0.0))
     nothing = rows["missing"] & rows["found"].isna() & rows["searches"] & rows["relevant"].astype(bool)
     rows["retrieval_score"] = rows["found"].mask(nothing, 0.0)  # it searches: without a score it found nothing

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 CLEAN = "clean"
 """The condition of the bare environment; no other one may have its name."""
+RENAMED = {"all": "all_"}
+"""Domains whose name means all of them in tables."""
 IDENTITY = ("condition", "system", "workflow", "llm", "role")
 """What every frame with a row per system begins with."""
 CELLS: dict[str, str] = {
@@ -134,6 +136,9 @@ def load(*folders: RunFolder) -> Results:
     cell_frame, task_frame = _cell_frame(cells, order, episodes), _task_frame([tasks[name] for name in order])
     for name in (*IDENTITY, "task"):
         episodes[name] = episodes[name].astype(cell_frame[name].dtype)
+    episodes["domain"] = episodes["domain"].cat.rename_categories(RENAMED)
+    for frame in (cell_frame, task_frame):
+        frame["domain"] = frame["domain"].replace(RENAMED)
     manifests = tuple(part.manifest for part in parts)
     return Results(own, manifests, episodes, cell_frame, task_frame, ends, published)
 

@@ -168,6 +168,11 @@ def test_a_run_without_a_season_is_of_no_version(tmp_path: Path) -> None:
     assert one(run)["versions"] == "no season"
 
 
+def test_a_run_without_its_questions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the leaderboard would be empty"):
+        write_leaderboard([write_answers(tmp_path / "run", {"rag": "r"})], tmp_path / "board")
+
+
 def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:
     path = season("1.0.0")
     season_path(path).unlink()

@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 from r_eval.analysis.results import CELLS, TASKS, episodes_of, load
+from r_eval.analysis.scores import scores_table
 from r_eval.analysis.scoring import score_run
 from r_eval.analysis.sweeps import components, recommend
 from r_eval.errors import UserError
@@ -149,6 +150,15 @@ def published(folder: Path, *lines: str, file: str = "scores.csv") -> RunFolder:
 def test_a_bad_line_of_published_means_is_named(tmp_path: Path, file: str, lines: str, message: str) -> None:
     with pytest.raises(UserError, match=f"{file}:{message}"):
         components(load(published(tmp_path, lines, file=file)))
+
+
+def test_published_tables_are_read_as_people_write_them(tmp_path: Path) -> None:
+    lines = "Workflow, LLM, Task, Score, episodes\nreact, m, all/t, 5, 0\nreact, m, b/t, 6,\n"
+    (tmp_path / "scores.csv").write_text(lines, encoding="utf-8")
+    results = load(RunFolder(tmp_path))
+    assert results.domains == ["all_", "b"], "all domains together are called all"
+    assert scores_table(results)["average_all"].tolist() == [5.5]
+    assert results.cells["expected"].isna().all()
 
 
 def test_published_settings_stand_in_order_and_have_a_best_and_a_trend_but_no_choice(
