@@ -59,11 +59,11 @@ DECLINES = "I'm sorry, I can't help with that.|Unknown.|N/A|The answer cannot be
 DECLINES += "|I could not find the page.|No information was found."
 
 
-@pytest.mark.parametrize("answer", DECLINES.split("|"))
-def test_an_answer_can_decline(answer: str) -> None:
-    assert declines(answer)
+ONLY_ALIKE = ["", "Paris", "the unknown soldier", "No", "Unknown Pleasures", "Not Fade Away"]
 
 
-@pytest.mark.parametrize("answer", ["", "Paris", "the unknown soldier", "No", "Unknown Pleasures", "Not Fade Away"])
-def test_an_answer_that_only_looks_like_it_does_not_decline(answer: str) -> None:
-    assert not declines(answer)
+@pytest.mark.parametrize(
+    ("answer", "expected"), [*((one, True) for one in DECLINES.split("|")), *((one, False) for one in ONLY_ALIKE)]
+)
+def test_an_answer_can_decline(answer: str, expected: bool) -> None:
+    assert declines(answer) == expected

@@ -100,10 +100,10 @@ def test_cells_stand_in_the_order_of_the_grid_with_clean_first(tmp_path: Path) -
     assert list(found.cells.columns) == list(CELLS)
     assert list(found.tasks.columns) == list(TASKS)
     assert found.conditions == ["clean", "noisy"]
-    places = list(zip(found.cells["condition"], found.cells["system"], found.cells["task"], strict=True))
-    tasks = [task for task in (KS, SOAY) if task in set(found.tasks["name"])]
-    own = [("react+m", tasks[0]), ("react+m", tasks[1]), ("agent+m", SOAY)]
-    assert places == [(condition, *pair) for condition in ("clean", "noisy") for pair in own]
+    order = {task: place for place, task in enumerate(found.tasks["name"])}
+    react = [("react+m", task) for task in sorted((KS, SOAY), key=order.__getitem__)]
+    places = list(found.cells[["condition", "system", "task"]].itertuples(index=False, name=None))
+    assert places == [(one, *pair) for one in ("clean", "noisy") for pair in (*react, ("agent+m", SOAY))]
     assert found.cells.loc[found.cells["task"] == SOAY, "episodes"].tolist() == [1, 1, 1, 1]
     assert found.cells.loc[found.cells["task"] == SOAY, "expected"].tolist() == [2, 1, 2, 1]
 

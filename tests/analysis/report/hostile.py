@@ -50,11 +50,8 @@ TASKS: list[dict[str, Any]] = [
     {"name": "a b&c=d#e?f/../g%3C", "id": "3-1", "title": TEXTS["link"], "domain": TEXTS["link"], "level": "KA"},
 ]
 ENDINGS: tuple[tuple[OutcomeKind, str], ...] = (
-    ("finished", ""),
-    ("finished", ""),
-    ("exhausted", "steps"),
-    ("tool_misuse", TEXTS["script"]),
-    ("llm_failure", TEXTS["image"]),
+    *(("finished", ""), ("finished", ""), ("exhausted", "steps")),
+    *(("tool_misuse", TEXTS["script"]), ("llm_failure", TEXTS["image"])),
 )
 
 
@@ -71,8 +68,7 @@ def hostile(path: Path) -> RunFolder:
 
 def question(task: dict[str, Any], number: int, rng: random.Random) -> Question:
     """One question a text."""
-    key = list(TEXTS)[number]
-    text = TEXTS[key]
+    key, text = list(TEXTS.items())[number]
     return Question(
         id=f"{key} {text[:200]}",
         question=f"TaskInput: {text}",
