@@ -95,12 +95,15 @@ def compare(*samples: ScorePairs, alpha: float = ALPHA) -> Comparisons:
     significant = adjusted <= alpha
     tests = int((~np.isnan(p)).sum())
     level = alpha / max(1, tests - int(significant.sum()))
-    counts, estimates = (
-        [np.concatenate(part) for part in zip(*rows, strict=True)]
-        for rows in ([one.counts for one in blocks], [(*one.means, *one.interval(level)) for one in blocks])
+    strata, questions, clusters = (
+        np.concatenate(part).astype(np.int64) for part in zip(*(one.counts for one in blocks), strict=True)
     )
+    estimates = [(*one.means, *one.interval(level)) for one in blocks]
+    mean_a, mean_b, difference, low, high = (np.concatenate(part) for part in zip(*estimates, strict=True))
     mde = np.concatenate([block.detectable(alpha / max(1, tests)) for block in blocks])
-    return Comparisons(*(part.astype(np.int64) for part in counts), *estimates, p, adjusted, significant, mde)
+    return Comparisons(
+        strata, questions, clusters, mean_a, mean_b, difference, low, high, p, adjusted, significant, mde
+    )
 
 
 def holm(p: ArrayLike) -> Floats:
