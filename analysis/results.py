@@ -245,4 +245,4 @@ def _cell_frame(
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:
     frame = tidy(tasks, dict.fromkeys(TASKS, TEXT))
-    return frame.assign(short=short_names(frame["name"])).astype({"short": TEXT})
+    return frame.assign(short=short_names(frame["name"].tolist())).astype({"short": TEXT})

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.compare import mirrored, pairs
+from r_eval.analysis.compare import ALL, mirrored, pairs
 from r_eval.analysis.published_results import UNTESTED
 from r_eval.analysis.results import Results, ranked, records
-from r_eval.analysis.scores import ALL, averages, scores
+from r_eval.analysis.scores import averages, scores
 from r_eval.analysis.sweeps import advice
 from r_eval.analysis.warnings import counted, run_warnings
 

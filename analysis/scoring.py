@@ -304,8 +304,11 @@ def hash_file(path: Path) -> str:
     Raises:
         UserError: It cannot be read.
     """
+    digest = hashlib.blake2b(digest_size=8)
     with open_regular(path) as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _stored(path: Path) -> ScoreRecord | None:
