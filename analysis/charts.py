@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from r_eval.analysis.frame import short_names
 from r_eval.analysis.palette import (
     CAUSE_COLOURS,
     INK,
@@ -20,7 +21,6 @@ from r_eval.analysis.palette import (
     Entry,
     Style,
     clipped,
-    short_names,
 )
 from r_eval.analysis.response_types import NAMES, TYPES
 from r_eval.analysis.tables import rows_of, visible

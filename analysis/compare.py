@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from r_eval.analysis.results import Results
 
 By = Literal["all", "domain", "level"]
-ALL = "all"
+ALL: Literal["all"] = "all"
+"""The group of all tasks."""
+LEVELS = ("KS", "KU", "KA")
 RENAMED = {"strata": "tasks", "mean_a": "score_a", "mean_b": "score_b"}
 RENAMED |= {"low": "difference_low", "high": "difference_high"}
 """Fields of `statistics.Comparisons` by the names of their columns, where these differ."""
@@ -136,7 +138,7 @@ def pairs(results: Results, by: By = "all") -> pandas.DataFrame:
     if name not in results.found:
         episodes, changed = comparable(results)
         episodes = episodes[(episodes["role"] != "reference") & episodes["score"].notna()]
-        groups = None if by == ALL else _groups(results.tasks, by)
+        groups = {one.name: one.tasks for one in groups_of(results.tasks) if one.by == by}
         matrices = {str(key): score_matrix(own) for key, own in episodes.groupby("condition", observed=True)}
         parts = [
             compare_columns(one, list(combinations(one.columns, 2)), groups).assign(condition=condition)
@@ -207,11 +209,24 @@ def left_out(questions: int) -> str:
     return f"{questions} question{'' if questions == 1 else 's'} left out: worded differently in another run."
 
 
-def _groups(tasks: pandas.DataFrame, by: By) -> dict[str, list[str]]:
-    """Tasks by domain, or by domain and level ("wiki_KS")."""
-    found: dict[str, list[str]] = {}
-    for task, domain, level in tasks[["name", "domain", "level"]].itertuples(index=False):
-        group = domain if by == "domain" else f"{domain}_{level}" if level else ""
-        if group:
-            found.setdefault(group, []).append(task)
-    return found
+class TaskGroup(NamedTuple):
+    """Tasks over which scores are averaged and compared; `domain` and `level` are "" where there may be several."""
+
+    by: By
+    name: str
+    domain: str
+    level: str
+    tasks: list[str]
+
+
+def groups_of(tasks: pandas.DataFrame) -> list[TaskGroup]:
+    """Each domain's levels, each domain, and everything."""
+    own = {str(domain): rows for domain, rows in tasks.groupby("domain", sort=False)}
+    levels = [
+        TaskGroup("level", f"{domain}_{level}", domain, level, names)
+        for domain, rows in own.items()
+        for level in LEVELS
+        if (names := rows.loc[rows["level"] == level, "name"].tolist())
+    ]
+    domains = [TaskGroup("domain", domain, domain, "", rows["name"].tolist()) for domain, rows in own.items()]
+    return [*levels, *domains, TaskGroup(ALL, ALL, "", "", tasks["name"].tolist())]

@@ -13,10 +13,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.compare import mirrored, pairs
+from r_eval.analysis.compare import ALL, mirrored, pairs
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import IDENTITY, Results, once, records, tidy
-from r_eval.analysis.scores import ALL, averages
+from r_eval.analysis.scores import averages
 from r_eval.analysis.warnings import MEASURE
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Epochs of a question are averaged first, so that each question counts once; `sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,7 @@ def mean_by(
         frame: One row per episode with `task`, `question_id`, `cluster` and the columns named here; a missing value is
             none.
         by: Columns that make a group.
-        bounded: Whether values are from 0 to 1, as of `statistics.mean`.
+        bounded: Whether values are from 0 to 1, as of `statistics.mean_of_groups`.
         strata: Whether every task of a group has the same weight, and not every question.
 
     Returns:
@@ -49,17 +49,6 @@ def mean_by(
     mean = mean_of_groups(means[there], group[there], number, clusters, tasks if strata else None, bounded=bounded)
     found[value], found[f"{value}_low"], found[f"{value}_high"] = mean.mean, mean.low, mean.high
     return found.assign(questions=mean.questions.astype(np.int64), clusters=mean.clusters.astype(np.int64))
-
-
-def average_by(
-    frame: pandas.DataFrame, by: Sequence[str], value: str = "score", bounded: bool = True
-) -> pandas.DataFrame:
-    """The mean over tasks of each group, every task with the same weight; as `mean_by`, and with `tasks`."""
-    keys = list(by)
-    there = frame.loc[frame[value].notna(), [*keys, "task"]].drop_duplicates()
-    tasks = there.groupby(keys, observed=True, sort=False, dropna=False).size().rename("tasks").reset_index()
-    found = mean_by(frame, keys, value, bounded, strata=True).merge(tasks, how="left", on=keys)
-    return found.fillna({"tasks": 0}).astype({"tasks": "int64"})
 
 
 def question_means(values: Floats, of_row: Integers, number: int) -> Floats:
@@ -98,7 +87,7 @@ def by_task(
     rows: pandas.DataFrame,
     means: Sequence[str] = (),
     sums: Sequence[str] = (),
-    whole: Callable[..., pandas.DataFrame] = average_by,
+    strata: bool = True,
     further: Sequence[str] = (),
 ) -> pandas.DataFrame:
     """A row per system and task in the order of the grid, and behind them one over all tasks where there are several.
@@ -107,7 +96,7 @@ def by_task(
         rows: One per episode or question, with IDENTITY, `task`, `question_id`, `cluster` and the columns named here.
         means: Columns to average; a row without a value does not count.
         sums: Columns to add up.
-        whole: How the row over all tasks is made of its questions, one of the functions of `estimates`.
+        strata: Whether every task has the same weight in the row over all tasks, and not every question.
         further: Further columns that distinguish rows, such as a group of episodes.
 
     Returns:
@@ -121,17 +110,17 @@ def by_task(
     added = {"cluster": "first", **dict.fromkeys(means, "mean"), **dict.fromkeys(sums, "sum")}
     questions = rows.groupby([*keys, "question_id"], observed=True, sort=False).agg(added).reset_index()
 
-    def summed(part: pandas.DataFrame, by: list[str], estimate: Callable[..., pandas.DataFrame]) -> pandas.DataFrame:
+    def summed(part: pandas.DataFrame, by: list[str]) -> pandas.DataFrame:
         groups = part.groupby(by, observed=True)
         found = groups[list(sums)].sum().assign(questions=groups.size())
         for name in means:
-            found = found.join(estimate(part, by, name).set_index(by)[ends(name)])
+            found = found.join(mean_by(part, by, name, strata=strata).set_index(by)[ends(name)])
         return found.reset_index()
 
-    own = summed(questions, keys, mean_by)
+    own = summed(questions, keys)
     tasks = own.groupby(keys[:-1], observed=True)["task"].transform("nunique")
     found = own.assign(order=own["task"].cat.codes).astype({"task": str})
     if len(several := own.loc[tasks > 1, keys]):
-        together = summed(questions.merge(several, on=keys), keys[:-1], whole).assign(order=len(own), task=ALL_TASKS)
+        together = summed(questions.merge(several, on=keys), keys[:-1]).assign(order=len(own), task=ALL_TASKS)
         found = pandas.concat([found, together], ignore_index=True)
     return found.sort_values([*IDENTITY, "order", *further], ignore_index=True).drop(columns="order")

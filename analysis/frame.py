@@ -10,6 +10,7 @@ holds, so that Parquet files of several runs can be read together.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,6 +83,13 @@ def roles(manifest: Mapping[str, Any]) -> dict[str, SystemRole]:
 def domain_of(task: str) -> str:
     """The domain in a task's name: what is before the slash."""
     return task.partition("/")[0]
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names without what is before the last "/", where that leaves them different."""
+    short = [name.rpartition("/")[2] or name for name in names]
+    count = Counter(short)
+    return [name if count[cut] > 1 else cut for name, cut in zip(names, short, strict=True)]
 
 
 def cluster_of(question: Question) -> str:

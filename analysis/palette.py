@@ -5,11 +5,11 @@ The palette is Okabe and Ito's, which the common kinds of colour blindness leave
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from r_eval.analysis.frame import short_names
 from r_eval.analysis.tables import visible
 
 if TYPE_CHECKING:
@@ -82,10 +82,3 @@ def clipped(name: str, longest: int = LONGEST) -> str:
     """A name on one line, cut where it is long."""
     line = visible(name) or "?"
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    """Names without what is before the last "/", where that leaves them different."""
-    short = [name.rpartition("/")[2] or name for name in names]
-    count = Counter(short)
-    return [name if count[cut] > 1 else cut for name, cut in zip(names, short, strict=True)]

@@ -55,6 +55,7 @@ COMPONENTS: dict[str, str] = {
     **dict.fromkeys(("episodes", "incomplete", "questions", "clusters"), "Int64"),
 }
 """The columns of `sweeps.components`."""
+UNTESTED = "significance is unknown: published means come without episodes"
 MOST = 1e12
 """The largest number that is read."""
 
@@ -88,7 +89,7 @@ def read_published(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], 
             **{"task": task["name"], "domain": task["domain"], "level": task["level"], "metric": ""},
             **{"run": folder.name, "stopped": False},
             "score": number_in(path, number, line, "score", 100.0) / 100,
-            "expected": int(number_in(path, number, line, "episodes")) if line["episodes"] else None,
+            "expected": int(number_in(path, number, line, "episodes")) or None if line["episodes"] else None,
         }
     order = [name for name in PAPER_TASKS.values() if name in tasks]
     order += [name for name in tasks if name not in order]
@@ -184,8 +185,9 @@ def table_lines(path: Path, columns: Sequence[str], further: Sequence[str] = ())
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
+            reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
             found = [(reader.line_num, {name: (line.get(name) or "").strip() for name in wanted}) for line in reader]
-            absent = [name for name in columns if name not in (reader.fieldnames or ())]
+            absent = [name for name in columns if name not in reader.fieldnames]
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except (UnicodeDecodeError, csv.Error) as error:

@@ -5,8 +5,8 @@ What is relevant is known in one of two ways:
 - By ids: the question's meta names the relevant documents (`text_ids`), and the calls that went through name the
   passages that they found (`found` of a step). A passage's id is its document's id, "#" and the number of the chunk; it
   is cut at the last "#" where a number follows. The ranking of an episode is its calls in the order made, each with the
-  best first; a document has the first rank at which any of its passages was found. The metrics (`metrics.ranking`)
-  are of the whole list (k = the number of different documents found, and at least 1) and at fixed k, FIXED: how many
+  best first; a document has the first rank at which any of its passages was found. The metrics (`rank_metrics`) are
+  of the whole list (k = the number of different documents found, and at least 1) and at fixed k, FIXED: how many
   documents a system looks up is its own choice, so only a fixed k compares systems.
 - By texts: the question names its `evidence`. Recall is the share of these texts that the observations hold, the hit
   rate says whether they hold any. They have no ranks, so nothing else is known.
@@ -18,9 +18,9 @@ names neither, and where calls returned something and none of them named an id: 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from r_eval.analysis.metrics.ranking import rank_metrics
 from r_eval.errors import UserError
 from r_eval.records import Question, Step
 
@@ -110,3 +110,35 @@ def _ids(value: object) -> set[str]:
     if not isinstance(value, list):
         raise TypeError
     return {text for item in value for text in (_ids(item) if isinstance(item, list) else [id_text(item)])}
+
+
+def rank_metrics(found: Sequence[str], right: Collection[str], k: int) -> dict[str, float]:
+    """The metrics of the first k of a ranking by name; all are 0 where nothing is right.
+
+    An id is found at its first rank; later mentions neither count nor take a rank. Every right id has a gain of 1. The
+    numbers are those of trec_eval (recall, success, P, recip_rank, ndcg_cut): precision divides by k even where fewer
+    were found, MRR is 1 over the first right rank (Voorhees 1999), and NDCG (Järvelin and Kekäläinen 2002) the sum over
+    right ranks r of 1 / log2(r + 1), over that of an ideal ranking, whose first min(k, right ids) are right.
+
+    >>> {name: round(value, 4) for name, value in rank_metrics(["a", "x", "a", "b"], {"a", "b"}, 3).items()}
+    {'recall': 1.0, 'hit_rate': 1.0, 'precision': 0.6667, 'mrr': 1.0, 'ndcg': 0.9197}
+
+    Raises:
+        ValueError: k is less than 1.
+    """
+    if k < 1:
+        raise ValueError(f"k is {k}; the first 1 or more of a ranking can be judged")
+    wanted = set(right)
+    ranks = [rank for rank, name in enumerate(list(dict.fromkeys(found))[:k], 1) if name in wanted]
+    ideal = _gain(range(1, min(k, len(wanted)) + 1))
+    return {
+        "recall": len(ranks) / len(wanted) if wanted else 0.0,
+        "hit_rate": float(bool(ranks)),
+        "precision": len(ranks) / k,
+        "mrr": 1 / ranks[0] if ranks else 0.0,
+        "ndcg": _gain(ranks) / ideal if ideal else 0.0,
+    }
+
+
+def _gain(ranks: Iterable[int]) -> float:
+    return math.fsum(1 / math.log2(rank + 1) for rank in ranks)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from r_eval.analysis.frame import FLAG, NUMBER, TEXT, domain_of, plain, read, roles
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, domain_of, plain, read, roles, short_names
 from r_eval.analysis.published_results import is_published, read_published
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import RunFolder
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 CLEAN = "clean"
 """The condition of the bare environment; no other one may have its name."""
+RENAMED = {"all": "all_"}
+"""Domains whose name means all of them in tables."""
 IDENTITY = ("condition", "system", "workflow", "llm", "role")
 """What every frame with a row per system begins with."""
 CELLS: dict[str, str] = {
@@ -134,6 +136,9 @@ def load(*folders: RunFolder) -> Results:
     cell_frame, task_frame = _cell_frame(cells, order, episodes), _task_frame([tasks[name] for name in order])
     for name in (*IDENTITY, "task"):
         episodes[name] = episodes[name].astype(cell_frame[name].dtype)
+    episodes["domain"] = episodes["domain"].cat.rename_categories(RENAMED)
+    for frame in (cell_frame, task_frame):
+        frame["domain"] = frame["domain"].replace(RENAMED)
     manifests = tuple(part.manifest for part in parts)
     return Results(own, manifests, episodes, cell_frame, task_frame, ends, published)
 
@@ -240,5 +245,4 @@ def _cell_frame(
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:
     frame = tidy(tasks, dict.fromkeys(TASKS, TEXT))
-    short = frame["name"].str.replace(r"^.*/", "", regex=True)
-    return frame.assign(short=short.mask(short.duplicated(keep=False), frame["name"]))
+    return frame.assign(short=short_names(frame["name"].tolist())).astype({"short": TEXT})

@@ -5,7 +5,7 @@ The metrics of an episode are those of `qrels`; tables are over scored episodes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from r_eval.analysis.estimates import by_task, ends, mean_by
@@ -69,7 +69,12 @@ def question_types(results: Results) -> pandas.DataFrame:
     rows = rows.assign(generation_score=rows["score"], retrieval_score=retrieval_score(rows))
     rows = rows.assign(incomplete=rows["score"].isna(), question_id=rows["task"].astype(str) + rows["question_id"])
     rows = pandas.concat([rows, rows.assign(type=ALL_TYPES)], ignore_index=True)
-    rows["type"] = pandas.Categorical(rows["type"], [*in_order(kinds["type"]), ALL_TYPES], ordered=True)
+    order = [
+        *(one for one in TYPES if one in set(kinds["type"])),
+        *sorted({*kinds["type"]}.difference(TYPES)),
+        ALL_TYPES,
+    ]
+    rows["type"] = pandas.Categorical(rows["type"], order, ordered=True)
     keys = [*IDENTITY, "type"]
     groups = rows.groupby(keys, observed=True)
     found = groups.agg(questions=("question_id", "nunique"), incomplete=("incomplete", "sum"))
@@ -77,16 +82,6 @@ def question_types(results: Results) -> pandas.DataFrame:
         found = found.join(mean_by(rows, keys, name).set_index(keys)[ends(name)])
     found["total_score"] = found["retrieval_score"] + found["generation_score"]
     return tidy(found.reset_index(), types)
-
-
-def in_order(types: Iterable[str]) -> list[str]:
-    """Types as tables have them, each once.
-
-    >>> in_order(["who", "multi-hop", "simple", "how", "simple"])
-    ['simple', 'multi-hop', 'how', 'who']
-    """
-    names = set(types)
-    return [type_ for type_ in TYPES if type_ in names] + sorted(names.difference(TYPES))
 
 
 def retrieval_score(episodes: pandas.DataFrame) -> pandas.Series:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.compare import mirrored, pairs
+from r_eval.analysis.compare import ALL, mirrored, pairs
+from r_eval.analysis.published_results import UNTESTED
 from r_eval.analysis.results import Results, ranked, records
-from r_eval.analysis.scores import ALL, averages, scores
+from r_eval.analysis.scores import averages, scores
 from r_eval.analysis.sweeps import advice
 from r_eval.analysis.warnings import counted, run_warnings
 
@@ -78,7 +79,7 @@ def _lead(results: Results, first: Mapping[str, Any], rest: Sequence[Mapping[str
     tests = {row["system_b"]: row for row in records(own)}
     second = rest[0]
     if any(row["system"] not in tests for row in rest):
-        return f", ahead of {second['system']} ({_percent(second)}); published means have no significance"
+        return f", ahead of {second['system']} ({_percent(second)}); {UNTESTED}"
     level = [row for row in rest if not tests[row["system"]]["significant"]]
     if level:
         names = ", ".join(f"{row['system']} ({_percent(row)})" for row in level[:NAMED])
@@ -106,11 +107,12 @@ def _failures(episodes: pandas.DataFrame) -> Iterator[str]:
     own = episodes[(episodes["role"] == "system") & episodes["score"].notna()]
     failed = own.loc[own["cause"] != "", "cause"].astype(str).value_counts()
     if len(own) and not len(failed):
-        yield f"none in {counted(len(own), 'episode')}"
+        yield f"none in {counted(len(own), 'episode')} of tool-using systems"
     elif len(own):
         cause, count = failed.index[0], int(failed.iloc[0])
         text = CAUSES.get(cause, cause).rstrip(".")
-        yield f"{failed.sum():,} of {counted(len(own), 'episode')}; most common cause: {text} ({cause}, {count:,})"
+        share = f"{failed.sum():,} of {counted(len(own), 'episode')} of tool-using systems"
+        yield f"{share}; most common cause: {text} ({cause}, {count:,})"
 
 
 def _missing(results: Results) -> Iterator[str]:

@@ -9,11 +9,11 @@ reference, and a system that lacks one of the tasks behind an average, is shown 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.compare import pairs, ranking
-from r_eval.analysis.estimates import average_by, mean_by
+from r_eval.analysis.compare import ALL, TaskGroup, groups_of, pairs, ranking
+from r_eval.analysis.estimates import mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
 from r_eval.analysis.results import IDENTITY, Results, once, ranked, tidy
 from r_eval.analysis.statistics import wilson
@@ -22,9 +22,6 @@ from r_eval.records import INFRASTRUCTURE_FAILURES
 if TYPE_CHECKING:
     import pandas
 
-LEVELS = ("KS", "KU", "KA")
-ALL = "all"
-"""The group of all tasks."""
 LENGTH = "characters"
 SCORE = ("score", "score_low", "score_high", "score_worst", "score_best")
 KEYS = ["condition", "system", "task"]
@@ -83,20 +80,6 @@ def scores(results: Results) -> pandas.DataFrame:
     return tidy(frame, SCORES)
 
 
-def groups_of(tasks: pandas.DataFrame) -> dict[str, list[str]]:
-    """What averages exist for, with the names of its tasks: each domain's levels, each domain, "all"."""
-    groups: dict[str, list[str]] = {}
-    domains = list(dict.fromkeys(tasks["domain"]))
-    for domain in domains:
-        for level in LEVELS:
-            names = tasks.loc[(tasks["domain"] == domain) & (tasks["level"] == level), "name"].tolist()
-            if names:
-                groups[f"{domain}_{level}"] = names
-    for domain in domains:
-        groups[domain] = tasks.loc[tasks["domain"] == domain, "name"].tolist()
-    return {**groups, ALL: tasks["name"].tolist()}
-
-
 @once
 def averages(results: Results) -> pandas.DataFrame:
     """The means over tasks of each system by domain and level, by domain, and over everything ("all"), with ranks.
@@ -106,14 +89,10 @@ def averages(results: Results) -> pandas.DataFrame:
     """
     import pandas
 
-    groups = groups_of(results.tasks)
-    by_task = scores(results)
-    names = pandas.DataFrame([_group(name, results.domains) for name in groups]).assign(
-        of_tasks=list(map(len, groups.values()))
-    )
-    members = pandas.DataFrame(
-        [(name, task) for name, tasks in groups.items() for task in tasks], columns=["group", "task"]
-    )
+    groups, by_task = groups_of(results.tasks), scores(results)
+    facts = [(one.name, one.domain, one.level, len(one.tasks)) for one in groups]
+    names = pandas.DataFrame(facts, columns=["group", "domain", "level", "of_tasks"])
+    members = pandas.DataFrame([(one.name, task) for one in groups for task in one.tasks], columns=["group", "task"])
     keys = ["condition", "system", "group"]
     sums = by_task.drop(columns=["domain", "level"]).merge(members, on="task").groupby(keys, sort=False)
     frame = by_task.drop_duplicates(keys[:2])[list(IDENTITY)].merge(names, "cross")
@@ -127,14 +106,6 @@ def averages(results: Results) -> pandas.DataFrame:
     return tidy(frame.fillna({"questions": 0, "clusters": 0, "stopped": False}), AVERAGES)
 
 
-def _group(name: str, domains: Sequence[str]) -> dict[str, str]:
-    """The domain and level of a group; "" where it is of several."""
-    if name == ALL or name in domains:
-        return {"group": name, "domain": "" if name == ALL else name, "level": ""}
-    domain, _, level = name.rpartition("_")
-    return {"group": name, "domain": domain, "level": level}
-
-
 def _sums(groups: Any) -> pandas.DataFrame:
     """Means of means, and counts, over the tasks of each group."""
     means: pandas.DataFrame = groups[["score", "score_worst", "score_best"]].mean()
@@ -143,12 +114,12 @@ def _sums(groups: Any) -> pandas.DataFrame:
     return means.join([counts, tasks, stopped]).reset_index()
 
 
-def _intervals(results: Results, groups: Mapping[str, Sequence[str]]) -> pandas.DataFrame:
+def _intervals(results: Results, groups: Sequence[TaskGroup]) -> pandas.DataFrame:
     """The ends of the intervals of the averages, of systems that have episodes."""
     import pandas
 
     keys = ["condition", "system"]
-    parts = [average_by(results.of(tasks).episodes, keys).assign(group=group) for group, tasks in groups.items()]
+    parts = [mean_by(results.of(one.tasks).episodes, keys, strata=True).assign(group=one.name) for one in groups]
     columns = [*keys, "group", "score_low", "score_high"]
     return pandas.concat([part[columns].astype(dict.fromkeys(keys, TEXT)) for part in parts])
 
@@ -186,7 +157,7 @@ def scores_table(results: Results) -> pandas.DataFrame:
     columns = {
         **{task: score[task] for task in tasks},
         **{f"average_{name}": average[name] for name in [*results.domains, ALL]},
-        **{f"rank_{name}": rank[name] for name in groups},
+        **{f"rank_{one.name}": rank[one.name] for one in groups},
         **{name: base[name] for name in ("episodes", "incomplete")},
         **{name: base[f"score_{name}"] for name in ("low", "high", "worst", "best")},
         **{f"episodes_{task}": episodes[task] for task in tasks},

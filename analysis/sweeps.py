@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from r_eval.analysis.compare import compare_columns, mirrored, score_matrix
 from r_eval.analysis.estimates import ends, mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
-from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
+from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, UNTESTED, label, ordered, read_components
 from r_eval.analysis.qrels import RETRIEVAL
 from r_eval.analysis.results import Results, once, records, tidy
 
@@ -156,7 +156,7 @@ def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame) -> dict[str,
     both = mirrored(pairs, "setting_a", "setting_b")
     against = {line["setting_b"]: line for line in records(both[both["setting_a"] == top])}
     if not against:
-        return facts | {"reason": "means without questions have no significance"}
+        return facts | {"reason": UNTESTED}
     known = [name for name in order if name in against]
     worse = [name for name in known if against[name]["significant"] and against[name]["difference"] > 0]
     rival = base if base in (worse or known) else (worse or known)[-1]

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from r_eval.analysis import compare, deployment, errors, matching, repeats, retrieval, robustness, scores, sweeps
-from r_eval.analysis import variants as samples
+from r_eval.analysis import compare, deployment, errors, matching, retrieval, robustness, scores, sweeps
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +79,7 @@ VIEWS: tuple[View, ...] = (
         *("partners", "Best LLM per workflow, best workflow per LLM", matching.partners, "Statistics"),
         "The best partner of each workflow and each LLM, and whether it is significantly better than each rival.",
     ),
-    View("repeats", "Repeated runs", repeats.repeats, "Statistics"),
+    View("repeats", "Repeated runs", robustness.repeats, "Statistics"),
     View(
         *("against_clean", "Conditions against clean", robustness.against_clean, "Robustness"),
         "The score under the condition less that of the same system under clean, paired by question. The systems of a "
@@ -92,11 +91,11 @@ VIEWS: tuple[View, ...] = (
         "environment tells. Leaked: the old one, which only a memory tells. Other: neither, or both alike.",
     ),
     View(
-        *("placeholder_scores", "Scores over samples", samples.placeholder_scores, "Robustness"),
+        *("placeholder_scores", "Scores over samples", robustness.placeholder_scores, "Robustness"),
         "The score of a sample is the mean over its variants; all samples weigh the same, over all tasks too.",
     ),
     View(
-        *("stability", "Stability over variants", samples.stability, "Robustness"),
+        *("stability", "Stability over variants", robustness.stability, "Robustness"),
         "Of the samples all of whose variants are scored. Right of partly: of the variants of partly right ones.",
     ),
     View(

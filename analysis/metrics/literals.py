@@ -1,14 +1,14 @@
 """Reading an answer that was written as a list: JSON, a Python repr, or plain text with separators.
 
 Models and PAL programs answer with lists, and the published AMiner golds are Python reprs. They are read by
-`json` and `ast.literal_eval` behind limits on length and nesting, never evaluated. In a mapping only the
-values
+`json` and `ast.literal_eval` behind limits on length and nesting, never evaluated. In a mapping only the values
 count: the keys are names of fields, not part of what was asked.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import re
 from typing import Any
@@ -67,11 +67,4 @@ def _leaves(data: Any) -> list[str]:
 
 
 def _depth(text: str) -> int:
-    depth = deepest = 0
-    for char in text:
-        if char in "[{(":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in "]})":
-            depth -= 1
-    return deepest
+    return max(itertools.accumulate((char in "[{(") - (char in "]})") for char in text))

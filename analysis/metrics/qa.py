@@ -9,7 +9,9 @@ The published forms, with their quirks, are in `published`. What these repair of
   and "10km"), as long as their numbers are the same ("1 5" is not "15"). Where a text has camel case, its words are
   also compared separately, and the better reading counts.
 - A text that is nothing but a verdict gets 1 or 0 against any other, never a part (`closed`).
-- Dates and quantities match in any notation, and others contradict the gold (`values`).
+- Dates and quantities match in any notation, and others contradict the gold (`values`). Of numbers that a sign joins
+  ("2-1", "10:30", "1999-2001") an answer must have all, in their order; "World War I" is not "World War II", "5 am" is
+  not "5 pm", and "44 BC" is not "44 AD".
 - What an answer denies is no part of it, and what it leaves open counts as its worst alternative (`claims`).
 - A sentence that states the gold in its place ("The capital of Kenya is Nairobi.") scores 1.
 """
@@ -37,6 +39,11 @@ _SHORT, _SENTENCE = 8, 30
 _UNIT_SIGN = re.compile("[$€£¥￥%‰]")
 """Signs that are no token, and without which "$5" and "€5" were the same."""
 _DIGITS = re.compile(r"\d+")
+_COMPOUND = re.compile(r"\s*\d+(?:\s?[-–:/]\s?\d+)+\s*")
+"""A range, a time, a ratio or a result: numbers that mean something together and in this order."""
+_NUMERAL = re.compile(r"(?<=[a-z] )(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})\b")
+_SIDE = re.compile(r"\d\s?(?:(b\.?c)|(ce|a\.?d)|(a\.?m)|(p\.?m))(?:e|\.)?(?![a-z])", re.IGNORECASE)
+"""The side of a year or of a day that a number is on; the groups are the sides."""
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
 _COPULAS = frozenset({"is", "was", "are", "were", "是", "为", "это", "является"})
 _LINKS = frozenset({"in", "on", "at", "by", "from", "of", "to", "as", "for", "about", "called", "named", "在", "于"})
@@ -183,6 +190,8 @@ def pair_f1(found: ParsedText, gold: ParsedText) -> float:
         return _closed(found, gold)
     is_list = found.several or gold.several
     value = value_of(gold.text)
+    if _is_another_number(found.text, gold.text):
+        return 0.0
     if value is not None:
         text = in_notation_of(value, found.text)
         if text is None:
@@ -200,6 +209,19 @@ def _closed(found: ParsedText, gold: ParsedText) -> float:
     """1 or 0, where at least one side is nothing but a verdict."""
     value, other = (gold.closed, found) if gold.closed is not None else (found.closed, gold)
     return float(value is not None and verdict(other.text, pair_of(value)) == value)
+
+
+def _is_another_number(found: str, gold: str) -> bool:
+    """Whether an answer and a gold differ in what belongs to a number.
+
+    In Roman numerals, in BC and AD, in a.m. and p.m., or in the numbers of a compound and their order.
+    """
+    numerals = [set(_NUMERAL.findall(text)) for text in (found, gold)]
+    sides = [{match.lastindex for match in _SIDE.finditer(text)} for text in (found, gold)]
+    if any(one and two and one.isdisjoint(two) for one, two in (numerals, sides)):
+        return True
+    numbers, wanted = (f" {' '.join(_DIGITS.findall(text))} " for text in (found, gold))
+    return _COMPOUND.fullmatch(gold) is not None and value_of(gold) is None and wanted not in numbers
 
 
 def _same_unit(found: str, gold: str) -> bool:

@@ -227,8 +227,7 @@ class EmbeddingSimilarity(Pairwise):
     """Cosine of whole texts' embeddings, the best over the golds.
 
     `embedding_similarity@MODEL` takes a model of sentence-transformers, a folder or a name on the Hub. The default is
-    the
-    embedded one, which is English: of Chinese it knows few characters. Texts are cut where the model ends.
+    the embedded one, which is English: of Chinese it knows few characters. Texts are cut where the model ends.
     """
 
     @functools.cached_property

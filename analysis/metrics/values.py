@@ -92,13 +92,15 @@ _NUMBER_WORDS = {
     **{word: number for number, word in enumerate(_SMALL.split())},
     **{word: 10 * number for number, word in enumerate(_TENS.split(), 2)},
 }
-_HAN_DIGITS = {**{char: number for number, char in enumerate("零一二三四五六七八九")}, "两": 2}
+_HAN_DIGITS = {**{char: number for number, char in enumerate("零一二三四五六七八九")}, "两": 2, "〇": 0}
+_HAN_YEAR = re.compile("[〇零一二三四五六七八九]{4}(?=年)")
+_HAN_PERCENT = re.compile(r"百分之([\d.]+|[零一二三四五六七八九十两百]{1,5})")
 _WORDED = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
 _UNIT = r"[\s-]?(?:[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z\d])"
 _QUANTITY = re.compile(
     r"(?P<money>(?:us)?[$€£¥]\s?)?(?P<sign>(?<![\w)])(?:-|minus\s|минус\s))?"
     r"(?:(?P<digits>(?<![\w.])\d{1,3}(?: \d{3}){1,5}(?:\.\d{1,30})?(?![\d.])"
-    r"|(?<![a-z\d.])(?:\d{1,40}(?:\.\d{1,30})?|\.\d{1,30}))"
+    r"|(?<![a-z\d.])(?:\d{1,40}(?:\.\d{1,30})?(?:e[+-]?\d{1,2})?|\.\d{1,30}))"
     rf"|\b(?P<words>(?:{_WORDED})(?:[- ](?:{_WORDED}))?)\b"
     r"|(?P<han>[零一二三四五六七八九十两百]{1,5})(?=[\u4e00-\u9fff]))"
     rf"(?P<after>{_UNIT})?(?P<more>{_UNIT})?"
@@ -179,6 +181,8 @@ def _folded(text: str) -> str:
     if not text.isascii():
         text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
         text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
+        text = _HAN_YEAR.sub(lambda match: "".join(str(_HAN_DIGITS[char]) for char in match[0]), text)
+        text = _HAN_PERCENT.sub(lambda match: f"{match[1] if match[1].isascii() else _han_number(match[1])[0]}%", text)
     return text
 
 
@@ -267,7 +271,8 @@ def _number(match: re.Match[str]) -> tuple[float, int] | None:
     """A match's number and how many decimals it has."""
     if match["digits"]:
         digits = match["digits"].replace(" ", "")
-        return float(digits), len(digits.partition(".")[2])
+        mantissa, _, exponent = digits.partition("e")
+        return float(digits), max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
     if match["words"]:
         parts = [_NUMBER_WORDS[word] for word in re.split("[- ]", match["words"])]
         if len(parts) == 2 and not (parts[0] >= 20 and 1 <= parts[1] <= 9):
@@ -276,14 +281,14 @@ def _number(match: re.Match[str]) -> tuple[float, int] | None:
     return _han_number(match["han"])
 
 
-def _han_number(text: str) -> tuple[float, int] | None:
+def _han_number(text: str) -> tuple[int, int]:
     total, digit = 0, 0
     for char in text:
         if char in _HAN_DIGITS:
             digit = _HAN_DIGITS[char]
         else:
             total, digit = total + (digit or 1) * (10 if char == "十" else 100), 0
-    return float(total + digit), 0
+    return total + digit, 0
 
 
 def _scale(match: re.Match[str]) -> tuple[float, tuple[str, float], int]:

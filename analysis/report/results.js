@@ -26,7 +26,7 @@ function cards(rows, summary, params) {
     const [cause, episodes, all] = summary.cause;
     nodes.push(h("div", { class: "card" }, h("h2", {}, "Commonest cause of failure"), h("p", { class: "big words" },
       sentence(spaced(cause))), h("p", { class: "name" }, CAUSES.get(cause) || ""),
-      h("p", {}, `${count(episodes)} of ${plural(all, "failed episode")} · `,
+      h("p", {}, `${count(episodes)} of ${plural(all, "failed episode")} of tool-using systems · `,
         h("a", { href: address("errors", { c: place().condition, cause }) }, "show them"))));
   }
   return nodes;

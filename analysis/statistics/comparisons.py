@@ -95,11 +95,11 @@ def compare(*samples: ScorePairs, alpha: float = ALPHA) -> Comparisons:
     significant = adjusted <= alpha
     tests = int((~np.isnan(p)).sum())
     level = alpha / max(1, tests - int(significant.sum()))
-    ends = [block.interval(level) for block in blocks]
-    counts, means = [block.counts for block in blocks], [block.means for block in blocks]
-    strata, questions, clusters = (np.concatenate(part).astype(np.int64) for part in zip(*counts, strict=True))
-    mean_a, mean_b, difference = (np.concatenate(part) for part in zip(*means, strict=True))
-    low, high = (np.concatenate(part) for part in zip(*ends, strict=True))
+    strata, questions, clusters = (
+        np.concatenate(part).astype(np.int64) for part in zip(*(one.counts for one in blocks), strict=True)
+    )
+    estimates = [(*one.means, *one.interval(level)) for one in blocks]
+    mean_a, mean_b, difference, low, high = (np.concatenate(part) for part in zip(*estimates, strict=True))
     mde = np.concatenate([block.detectable(alpha / max(1, tests)) for block in blocks])
     return Comparisons(
         strata, questions, clusters, mean_a, mean_b, difference, low, high, p, adjusted, significant, mde

@@ -239,7 +239,7 @@ def write(
 
     The runs may be over several versions of a question set.
     """
-    from r_eval.analysis.leaderboard_page import write_leaderboard
+    from r_eval.analysis.leaderboard import write_leaderboard
 
     _print_board(*write_leaderboard([open_run(path) for path in runs], out, season or []))
 
@@ -268,7 +268,7 @@ def add(
     approved_by: Annotated[str, typer.Option("--approved-by", metavar="NAME", help="Who approved them.")],
 ) -> None:
     """Add answers that were sent in, and write the leaderboard anew."""
-    from r_eval.analysis.leaderboard_page import approve
+    from r_eval.analysis.leaderboard import approve
 
     _print_board(*approve(board, file, approved_by))
 

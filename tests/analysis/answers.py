@@ -14,7 +14,7 @@ KS, HOP, SOAY = "wiki/high-freq", "wiki/hotpotqa", "aminer/soay-easy"
 LEVEL = {KS: "KS", HOP: "KA", SOAY: "KS"}
 LLM = "m"
 
-Answers = Mapping[str | tuple[str, str], str]
+Answers = Mapping[str | tuple[str, ...], str]
 Changes = Callable[[Cell, int], Mapping[str, Any]]
 
 
@@ -29,19 +29,17 @@ def write_answers(
     """Write a run.
 
     Args:
-        answers: By workflow (over the task KS) or by workflow and task, a letter per question: r right, w wrong, x a
-            failure of the infrastructure, o not run yet. A line break begins the next epoch.
+        answers: By workflow (over the task KS), by workflow and task, or by these and the LLM, a letter per question: r
+            right, w wrong, x a failure of the infrastructure, o not run yet. A line break begins the next epoch.
         changes: Fields of an episode.
         questions: By task, what is written into the run's question files.
         manifest: Keys of run.json.
     """
     run = RunFolder(folder)
-    own = {key if isinstance(key, tuple) else (key, KS): letters for key, letters in answers.items()}
-    cells = {
-        Cell(workflow, LLM, condition, task): letters
-        for (workflow, task), letters in own.items()
-        for condition in conditions
-    }
+    cells = {}
+    for key, letters in answers.items():
+        workflow, task, llm = (*(key if isinstance(key, tuple) else (key, KS)), LLM)[:3]
+        cells |= {Cell(workflow, llm, condition, task): letters for condition in conditions}
     for cell, letters in cells.items():
         writer = CellWriter(cell.path(run.episodes_root))
         for epoch, line in enumerate(letters.splitlines()):

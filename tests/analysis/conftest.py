@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from r_eval.analysis.results import Results, load
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import Episode, Outcome, Step
 from tests.analysis.report import makers
@@ -24,14 +25,8 @@ TASKS: tuple[dict[str, Any], ...] = (
 def episode(**changes: Any) -> Episode:
     """An episode that finished with the right answer, seen in an observation; any field can be changed."""
     fields: dict[str, Any] = {
-        "episode_id": "e1",
-        "question_id": "q1",
-        "task": "wiki/high-freq",
-        "domain": "wiki",
-        "level": "KS",
-        "workflow": "react",
-        "llm": "gguf/smollm2-135m",
-        "condition": "clean",
+        **{"episode_id": "e1", "question_id": "q1", "task": "wiki/high-freq", "domain": "wiki", "level": "KS"},
+        **{"workflow": "react", "llm": "gguf/smollm2-135m", "condition": "clean"},
         "question": "Which city is the capital of Kenya?",
         "golds": ["Nairobi"],
         "answer": "Nairobi",
@@ -67,3 +62,9 @@ def write_manifest(path: Path, cells: list[Cell], questions: int | Mapping[Cell,
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """The made-up run, for tests that only read it (or score it again in the same way)."""
     return write_run(tmp_path_factory.mktemp("runs") / "synthetic")
+
+
+@pytest.fixture(scope="session")
+def results(run: RunFolder) -> Results:
+    """Of the made-up run: ten systems and a reference on four tasks of two domains."""
+    return load(run)

@@ -36,20 +36,15 @@ def test_a_recorded_word_has_a_cause_of_its_own(kind: OutcomeKind, word: str) ->
 @pytest.mark.parametrize(
     ("kind", "cause", "answer"),
     [
-        ("tool_misuse", "syntax", ""),
-        ("tool_misuse", "no_program", ""),
-        ("exhausted", "steps", ""),
-        ("gave_up", "empty_reply", ""),
-        ("finished", "", "I cannot answer, weil 内"),
-        ("finished", "", ""),
-        ("finished", "", "Mombasa"),
+        *[("tool_misuse", "syntax", ""), ("tool_misuse", "no_program", ""), ("exhausted", "steps", "")],
+        *[
+            ("gave_up", "empty_reply", ""),
+            *(("finished", "", answer) for answer in ("I cannot answer, 内", "", "Paris")),
+        ],
     ],
 )
 def test_a_last_reply_that_was_cut_is_the_cause_whatever_came_of_it(kind: str, cause: str, answer: str) -> None:
-    steps = [
-        Step(kind="thought", text="answer = Search(", error="length"),
-        Step(kind="observation", text="Not Python."),
-    ]
+    steps = [Step(kind="thought", text="Search(", error="length"), Step(kind="observation", text="Not Python.")]
     made = episode(answer=answer, outcome=Outcome(kind=kind, cause=cause), steps=steps)  # type: ignore[arg-type]
     assert why(made, classify(made, 0.0)) == "cut_off"
 
@@ -64,11 +59,11 @@ DECLINES = "I'm sorry, I can't help with that.|Unknown.|N/A|The answer cannot be
 DECLINES += "|I could not find the page.|No information was found."
 
 
-@pytest.mark.parametrize("answer", DECLINES.split("|"))
-def test_an_answer_can_decline(answer: str) -> None:
-    assert declines(answer)
+ONLY_ALIKE = ["", "Paris", "the unknown soldier", "No", "Unknown Pleasures", "Not Fade Away"]
 
 
-@pytest.mark.parametrize("answer", ["", "Paris", "the unknown soldier", "No", "Unknown Pleasures", "Not Fade Away"])
-def test_an_answer_that_only_looks_like_it_does_not_decline(answer: str) -> None:
-    assert not declines(answer)
+@pytest.mark.parametrize(
+    ("answer", "expected"), [*((one, True) for one in DECLINES.split("|")), *((one, False) for one in ONLY_ALIKE)]
+)
+def test_an_answer_can_decline(answer: str, expected: bool) -> None:
+    assert declines(answer) == expected

@@ -12,24 +12,12 @@ import pytest
 from r_eval.analysis.compare import comparable, pairs, score_matrix
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.statistics import ScorePairs, compare
-from r_eval.folder import RunFolder
 from tests.analysis.conftest import write_run
 
 
-@pytest.fixture(scope="module")
-def results(run: RunFolder) -> Results:
-    """The made-up run: ten systems and a reference on four tasks of two domains."""
-    return load(run)
-
-
 def test_the_epochs_of_a_question_are_averaged_and_missing_scores_stay_missing() -> None:
-    rows = [
-        ("b", "t", "q1", 1.0),
-        ("a", "t", "q1", 0.0),
-        ("a", "t", "q1", 1.0),
-        ("a", "u", "q1", 1.0),
-        ("b", "u", "q1", np.nan),
-    ]
+    rows = [("b", "t", "q1", 1.0), ("a", "t", "q1", 0.0), ("a", "t", "q1", 1.0), ("a", "u", "q1", 1.0)]
+    rows.append(("b", "u", "q1", np.nan))
     frame = pd.DataFrame(rows, columns=["system", "task", "question_id", "score"]).assign(cluster="d", template="")
     found = score_matrix(frame)
     assert (found.columns, found.tasks) == (["b", "a"], ["t", "u"])
@@ -64,10 +52,7 @@ def test_pairs_are_one_family_of_all_ranked_systems(results: Results) -> None:
 
 @pytest.mark.parametrize(
     ("by", "groups"),
-    [
-        ("domain", ["wiki", "aminer"]),
-        ("level", ["wiki_KS", "wiki_KA", "aminer_KS", "aminer_KA"]),
-    ],
+    [("domain", ["wiki", "aminer"]), ("level", ["wiki_KS", "wiki_KA", "aminer_KS", "aminer_KA"])],
 )
 def test_groups_of_tasks_are_compared_as_one_family(results: Results, by: str, groups: list[str]) -> None:
     found = pairs(results, by=by)  # type: ignore[arg-type]

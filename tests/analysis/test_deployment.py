@@ -18,7 +18,10 @@ from r_eval.records import Seconds, Step, Usage
 from tests.analysis.answers import Answers, write_answers
 from tests.commands import typed_here
 
+TEN, BEST = {"max_seconds": 10.0}, {"react": "the best that fits"}
+FASTER = "not significantly worse than react+m and faster"
 Took = Mapping[str, Any]
+NONE: Took = {}
 Make = Callable[..., Results]
 
 
@@ -26,15 +29,9 @@ Make = Callable[..., Results]
 def make(tmp_path: Path) -> Make:
     """Results of systems that take so many seconds, USD and replayed replies: by workflow, a number or a list."""
 
-    def made(
-        answers: Answers,
-        seconds: Took | None = None,
-        cost: Took | None = None,
-        replayed: Took | None = None,
-        **grid: Any,
-    ) -> Results:
-        def of(values: Took | None, cell: Cell, number: int, default: Any) -> Any:
-            found = (values or {}).get(cell.workflow, default)
+    def made(answers: Answers, seconds: Took = NONE, cost: Took = NONE, replayed: Took = NONE) -> Results:
+        def of(values: Took, cell: Cell, number: int, default: Any) -> Any:
+            found = values.get(cell.workflow, default)
             return found[number] if isinstance(found, list) else found
 
         def changes(cell: Cell, number: int) -> dict[str, Any]:
@@ -42,7 +39,7 @@ def make(tmp_path: Path) -> Make:
             usage = Usage(calls=1, cost=of(cost, cell, number, 0.01))
             return {"steps": steps, "usage": usage, "seconds": Seconds(total=of(seconds, cell, number, 1.0))}
 
-        return load(write_answers(tmp_path / "run", answers, changes=changes, grid=grid))
+        return load(write_answers(tmp_path / "run", answers, changes=changes))
 
     return made
 
@@ -58,9 +55,6 @@ def chosen(results: Results, **limits: float) -> tuple[list[str], dict[str, str]
     found = choose(results, **limits)
     reasons = dict(zip(found["workflow"], found["reason"], strict=True))
     return found.loc[found["choice"], "workflow"].tolist(), reasons
-
-
-# What a system takes
 
 
 # Replayed replies
@@ -88,9 +82,6 @@ def test_without_a_fresh_reply_there_is_no_latency_and_the_note_says_how_to_meas
     assert chosen(results, max_usd=1.0)[0] == ["react"]
 
 
-# Baseline, references, connections
-
-
 def test_the_baseline_can_be_the_choice_and_stand_on_the_front_and_the_reference_cannot(make: Make) -> None:
     seconds = {"direct": 0.5, "react": 2.0, "oracle": 0.1}
     results = make({"direct": "rrrr", "react": "rwrw", "oracle": "rrrr"}, seconds)
@@ -101,9 +92,6 @@ def test_the_baseline_can_be_the_choice_and_stand_on_the_front_and_the_reference
     assert pandas.isna(one(results, "oracle")["front_seconds"])
 
 
-# The front
-
-
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))
 def test_whatever_is_off_the_front_is_dominated_by_something_on_it(points: list[tuple[float, float]]) -> None:
     on = [point for point, is_on in zip(points, pareto(points), strict=True) if is_on]
@@ -112,30 +100,22 @@ def test_whatever_is_off_the_front_is_dominated_by_something_on_it(points: list[
         assert is_on or any(c <= cost and q >= quality and (c, q) != (cost, quality) for c, q in on)
 
 
-# The choice
-
-
 @pytest.mark.parametrize(
     ("answers", "limits", "names", "reasons"),
     [
         ({"react": "r" * 40, "pal": "rw" * 20}, {"max_seconds": 5.0}, ["pal"], {"react": "over the limit: 9 s"}),
         (
             {"react": "r" * 40, "pal": "w" * 39 + "r"},
-            {"max_seconds": 10.0},
+            TEN,
             ["react"],
-            {"react": "the best that fits", "pal": "significantly worse than react+m"},
+            {**BEST, "pal": "significantly worse"},
         ),
-        (
-            {"react": "r" * 21 + "w" * 19, "pal": "w" * 20 + "r" * 20},
-            {"max_seconds": 10.0},
-            ["react"],
-            {"react": "the best that fits", "pal": "not significantly worse than react+m and faster"},
-        ),
+        ({"react": "r" * 21 + "w" * 19, "pal": "w" * 20 + "r" * 20}, TEN, ["react"], {**BEST, "pal": FASTER}),
         ({"react": "rr"}, {"max_seconds": 1.0, "max_usd": 0.001}, [], {"react": "over the limit: 9 s, 0.01 USD"}),
-        ({"react": "ww", "pal": "ww"}, {"max_seconds": 10.0}, [], {"react": "", "pal": ""}),
+        ({"react": "ww", "pal": "ww"}, TEN, [], {"react": "", "pal": ""}),
         ({"react": "xx", "pal": "rr"}, {}, ["pal"], {"react": "nothing was scored"}),
         ({"react": "rr", "fc": "rr"}, {"max_usd": 1.0}, ["react"], {"fc": "its price is not known"}),
-        ({"react": "rw", "fc": "rr"}, {"max_seconds": 10.0}, ["fc"], {}),
+        ({"react": "rw", "fc": "rr"}, TEN, ["fc"], {}),
     ],
 )
 def test_the_best_that_fits_is_the_choice_and_the_others_say_how_they_compare(
@@ -145,9 +125,6 @@ def test_the_best_that_fits_is_the_choice_and_the_others_say_how_they_compare(
     found, why = chosen(results, **limits)
     assert found == names
     assert {name: why[name] for name in reasons if not why[name].startswith(reasons[name])} == {}
-
-
-# The command
 
 
 def test_report_names_the_system_to_take_and_why(run: RunFolder, tmp_path: Path) -> None:

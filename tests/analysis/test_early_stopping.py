@@ -16,8 +16,7 @@ from r_eval.analysis.early_stopping import Floats, Rule, Stop
 from r_eval.analysis.results import load
 from r_eval.analysis.run_summary import saved
 from r_eval.analysis.warnings import run_warnings
-from r_eval.folder import Cell, CellWriter, RunFolder
-from tests.analysis.conftest import episode, write_manifest
+from tests.analysis.answers import write_answers
 
 
 def decided(scores: Any, sizes: list[int] | None = None, looks: list[int] | None = None, **rule: Any) -> list[Stop]:
@@ -106,23 +105,15 @@ def test_a_metric_that_calls_an_llm_is_refused(metric: str) -> None:
 
 
 def test_the_warnings_name_who_was_stopped_and_the_summary_what_that_saved(tmp_path: Path) -> None:
-    cells = [Cell(workflow, "Ünï", "clean", "wiki/high-freq") for workflow in ("react", "pal", "fc")]
-    run = RunFolder(tmp_path / "run")
-    for cell in cells:
-        with_one = CellWriter(cell.path(run.episodes_root))
-        with_one.append(episode(workflow=cell.workflow, llm=cell.llm).model_dump_json(by_alias=True))
-        with_one.close()
-    write_manifest(run.path, cells, 10)
-    why = "stopped after 3 of 10 questions: certainly behind react+Ünï"
-    stopped = [
-        {"system": name, "condition": "clean", "after": 3, "of": 10, "behind": "react+Ünï", "text": f"{name} {why}"}
-        for name in ("pal+Ünï", "fc+Ünï")
-    ]
-    record = json.loads(run.run_file.read_text(encoding="utf-8")) | {"stopped": stopped}
-    record["spent"] = {"Ünï": {"calls": 16, "cost": 1.6}}
-    for entry, skipped in zip(record["cells"], (0, 7, 7), strict=True):
-        entry |= {"episodes": 10 - skipped, "skipped": skipped}
+    why = "stopped after 3 of 10 questions: certainly behind react+m"
+    known = {"condition": "clean", "after": 3, "of": 10, "behind": "react+m"}
+    stopped = [{**known, "system": name, "text": f"{name} {why}"} for name in ("päl+m", "fc+m")]
+    more: dict[str, Any] = {"stopped": stopped, "spent": {"m": {"calls": 16, "cost": 1.6}}}
+    run = write_answers(tmp_path / "run", {"react": "r" * 10, "päl": "rrr", "fc": "www"}, **more)
+    record = json.loads(run.run_file.read_text(encoding="utf-8"))
+    for entry in record["cells"][1:]:
+        entry["skipped"] = 7
     run.run_file.write_text(json.dumps(record), encoding="utf-8")
-    assert run_warnings(load(run))[0] == f"pal+Ünï, fc+Ünï {why}"
+    assert run_warnings(load(run))[0] == f"päl+m, fc+m {why}"
     assert saved(run.manifest()) == "14 of 30 episodes (47 %) were not needed, about 1.40 USD"
     assert saved(run.manifest() | {"cells": record["cells"][:1]}) == ""

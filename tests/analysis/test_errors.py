@@ -7,13 +7,8 @@ import pytest
 from r_eval import Run
 from r_eval.analysis.causes import CAUSES
 from r_eval.analysis.errors import Grouping, causes, responses
-from r_eval.analysis.results import Results, load
+from r_eval.analysis.results import Results
 from r_eval.folder import RunFolder
-
-
-@pytest.fixture(scope="module")
-def results(run: RunFolder) -> Results:
-    return load(run)
 
 
 @pytest.mark.parametrize("by", [None, "task", "level", "domain"])

@@ -1,4 +1,4 @@
-"""The leaderboard: what each system reached on a version, who leads over several, and the folder that shows it."""
+"""The leaderboard: what each system reached on a version, who leads over several, foreign answers, the folder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pandas
 import pytest
 from packaging.version import Version
 
-from r_eval.analysis.leaderboard import board_rows, standings
-from r_eval.analysis.leaderboard_page import approve, read_board, write_leaderboard
+from r_eval.analysis.leaderboard import approve, board_rows, read_board, standings, write_leaderboard
 from r_eval.analysis.results import IDENTITY
+from r_eval.analysis.submissions import read_results
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Outcome, Question, Step
@@ -92,9 +92,6 @@ def answered(folder: Path, results: dict[str, object], name: str = "theirs") -> 
     return path
 
 
-# On one version
-
-
 def test_generation_is_the_tasks_metric_and_retrieval_what_was_found(tmp_path: Path) -> None:
     found = one(over(tmp_path, "1.0.0", {"rag": "rggw"}))
     assert [found[f"{name}_score"] for name in ("generation", "retrieval", "total")] == [0.25, 0.75, 1.0]
@@ -121,8 +118,6 @@ def test_a_question_that_a_condition_drops_counts_for_no_system(season: Write, t
     rows = found[["condition", "system", "generation_score", "missing", "questions"]].to_numpy().tolist()
     assert rows == [["clean", "rag+m", 0.5, 0, 4], ["noisy", "rag+m", 0.5, 1, 2], ["noisy", "pal+m", 0.5, 0, 2]]
 
-
-# Over versions
 
 PLACES = {"1.9.0": 0, "1.10.0": 1, "2.0.0": 2}
 
@@ -166,9 +161,6 @@ def test_ranks_go_by_the_total_and_references_have_none() -> None:
     assert standings(equal)["rank"].to_list() == [1, 1, 3]
 
 
-# Of which version a run's questions are
-
-
 def test_a_run_without_a_season_is_of_no_version(tmp_path: Path) -> None:
     run = over(tmp_path / "run", "1.10.0", {"rag": "rr"})
     assert one(run)["versions"] == "1.10.0"
@@ -176,14 +168,16 @@ def test_a_run_without_a_season_is_of_no_version(tmp_path: Path) -> None:
     assert one(run)["versions"] == "no season"
 
 
+def test_a_run_without_its_questions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the leaderboard would be empty"):
+        write_leaderboard([write_answers(tmp_path / "run", {"rag": "r"})], tmp_path / "board")
+
+
 def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:
     path = season("1.0.0")
     season_path(path).unlink()
     with pytest.raises(UserError, match=r"1\.0\.0\.jsonl has no season next to it"):
         board_rows([], [path])
-
-
-# Answers from elsewhere
 
 
 def beside(run: RunFolder, season: Path, results: Path) -> pandas.DataFrame:
@@ -204,7 +198,25 @@ def test_answers_of_no_season_or_of_two_are_refused(season: Write, tmp_path: Pat
         board_rows([], [season("1.0.0"), season("1.1.0")], {answered(tmp_path, {"q0": RIGHT}): ""})
 
 
-# The folder
+def test_answers_are_read_with_ids_as_numbers_or_texts(tmp_path: Path) -> None:
+    answers = {"q": {"found_ids": [7, "8", "7"], "model_answer": " Париж "}, "r": {}, "s": {"found_ids": None}}
+    found = {name: (one.text, one.found) for name, one in read_results(answered(tmp_path, answers)).items()}
+    assert found == {"q": ("Париж", ["7", "8"]), "r": ("", []), "s": ("", [])}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *[('{"q": "Paris"}', "q: must be a mapping, not 'Paris'"), ('{"q": {"model_answer": 5}}', r"q\.model_answer: ")],
+        *[(f'{{"q": {{"found_ids": [{one}]}}}}', r"q\.found_ids\.0") for one in ("[7]", "true")],
+        *[('{"q": {"model_anwser": "x"}}', r"q\.model_anwser: "), ("[]", r"must be a mapping, not \[\]")],
+        *[("", "Invalid JSON"), ("[" * 100_000, "Invalid JSON")],
+    ],
+)
+def test_a_file_of_another_form_is_an_error_that_names_the_place(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "results.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=rf"results\.json: {message}"):
+        read_results(tmp_path / "results.json")
 
 
 @pytest.fixture

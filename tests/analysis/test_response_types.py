@@ -81,12 +81,9 @@ def test_of_an_expression_the_operands_must_be_observed(
 @pytest.mark.parametrize(
     ("answer", "score", "observed", "expected"),
     [
-        ("Nairobi", 1.0, "Nairobi is the capital.", "EM"),
-        ("Nairobi", 1.0, "Mombasa is a port.", "AM"),
-        ("Mombasa", 0.0, "Mombasa is a port.", "GE"),
-        ("Mombasa", 0.0, "Nairobi is the capital.", "RE"),
-        ("", 0.0, "Nairobi is the capital.", "RE"),
-        ("内罗", 1.0, "首都是 内罗。", "EM"),
+        *[("Nairobi", 1.0, "Nairobi is the capital.", "EM"), ("Nairobi", 1.0, "Mombasa is a port.", "AM")],
+        *[("Mombasa", 0.0, "Mombasa is a port.", "GE"), ("Mombasa", 0.0, "Nairobi is the capital.", "RE")],
+        *[("", 0.0, "Nairobi is the capital.", "RE"), ("内罗", 1.0, "首都是 内罗。", "EM")],
     ],
 )
 def test_under_paper_the_evidence_is_useful_where_it_holds_the_response(

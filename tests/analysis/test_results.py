@@ -9,7 +9,9 @@ import pandas
 import pytest
 
 from r_eval.analysis.results import CELLS, TASKS, episodes_of, load
+from r_eval.analysis.scores import scores_table
 from r_eval.analysis.scoring import score_run
+from r_eval.analysis.sweeps import components, recommend
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question, Seconds, Step, Usage
@@ -23,6 +25,7 @@ INTERFACE = [
     *("queue_seconds", "retry_seconds", "replayed", "truncated", "steps", "role", "missing", "scorer_version"),
 ]
 CUT = Step(kind="thought", text="Die Hauptstadt ist 内罗", error="length")
+HEADS = {"scores.csv": "workflow,llm,task,score", "components.csv": "table,component,setting,task,metric,value"}
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
 
 
@@ -34,9 +37,6 @@ def types(frame: pandas.DataFrame) -> dict[str, str]:
 def failed(tmp_path: Path) -> RunFolder:
     """Nothing but infrastructure failures: no score, no price, no answer."""
     return write_answers(tmp_path / "failed", {"react": "x"}, changes=lambda cell, number: {"answer": "", "steps": []})
-
-
-# The episodes
 
 
 def test_the_columns_begin_with_those_of_the_interface(run: RunFolder) -> None:
@@ -77,10 +77,7 @@ def test_questions_are_clustered_by_document_and_the_template_stands_apart(tmp_p
     assert found["template"].tolist() == ["t1", "t1", ""]
 
 
-def test_further_metrics_have_a_column_after_the_metric(
-    run: RunFolder,
-    tmp_path: Path,
-) -> None:
+def test_further_metrics_have_a_column_after_the_metric(run: RunFolder, tmp_path: Path) -> None:
     other = write_run(tmp_path / "other", questions=1)
     score_run(other, ["exact_match"])
     found = load(run, other).episodes
@@ -97,19 +94,16 @@ def test_parquet_files_of_several_runs_are_read_together(failed: RunFolder, run:
     assert len(read) == len(episodes_of(run)) + 1
 
 
-# Cells and tasks
-
-
 def test_cells_stand_in_the_order_of_the_grid_with_clean_first(tmp_path: Path) -> None:
     answers = {("react", SOAY): "ro", ("react", KS): "r", ("agent", SOAY): "x"}
     found = load(write_answers(tmp_path / "run", answers, ("noisy", "clean")))
     assert list(found.cells.columns) == list(CELLS)
     assert list(found.tasks.columns) == list(TASKS)
     assert found.conditions == ["clean", "noisy"]
-    places = list(zip(found.cells["condition"], found.cells["system"], found.cells["task"], strict=True))
-    tasks = [task for task in (KS, SOAY) if task in set(found.tasks["name"])]
-    own = [("react+m", tasks[0]), ("react+m", tasks[1]), ("agent+m", SOAY)]
-    assert places == [(condition, *pair) for condition in ("clean", "noisy") for pair in own]
+    order = {task: place for place, task in enumerate(found.tasks["name"])}
+    react = [("react+m", task) for task in sorted((KS, SOAY), key=order.__getitem__)]
+    places = list(found.cells[["condition", "system", "task"]].itertuples(index=False, name=None))
+    assert places == [(one, *pair) for one in ("clean", "noisy") for pair in (*react, ("agent+m", SOAY))]
     assert found.cells.loc[found.cells["task"] == SOAY, "episodes"].tolist() == [1, 1, 1, 1]
     assert found.cells.loc[found.cells["task"] == SOAY, "expected"].tolist() == [2, 1, 2, 1]
 
@@ -124,9 +118,6 @@ def test_cells_have_the_settings_of_their_llm_and_whether_they_were_stopped(tmp_
     assert cells["stopped"].tolist() == [True, False]
 
 
-# Several folders
-
-
 def test_runs_of_the_same_cell_stay_apart_even_under_one_name(tmp_path: Path) -> None:
     runs = [write_answers(tmp_path / folder / "run", {"react": "r"}) for folder in "abc"]
     found = load(*runs)
@@ -136,21 +127,50 @@ def test_runs_of_the_same_cell_stay_apart_even_under_one_name(tmp_path: Path) ->
     assert found.episodes["system"].tolist() == found.cells["system"].tolist()
 
 
-def published(folder: Path, *lines: str) -> RunFolder:
+def published(folder: Path, *lines: str, file: str = "scores.csv") -> RunFolder:
     folder.mkdir(exist_ok=True)
-    (folder / "scores.csv").write_text("\n".join(["workflow,llm,task,score", *lines, ""]), encoding="utf-8")
+    (folder / file).write_text("\n".join([HEADS[file], *lines, ""]), encoding="utf-8")
     return RunFolder(folder)
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("file", "lines", "message"),
     [
-        ("react,gpt-4,1-1,abc", r"scores.csv:2: score is 'abc'; expected a number from 0 to 100"),
-        ("react,gpt-4,1-1,140", r"scores.csv:2: score is '140'"),
-        ("react,gpt-4,,40", r"scores.csv:2: a value is missing"),
-        ("react,gpt-4,1-1,4\nreact,gpt-4,wiki/high-freq,4", r"scores.csv:3: react\+gpt-4 has a second score for wiki"),
+        ("scores.csv", "react,gpt-4,1-1,abc", "2: score is 'abc'; expected a number from 0 to 100"),
+        ("scores.csv", "react,gpt-4,1-1,140", "2: score is '140'"),
+        ("scores.csv", "react,gpt-4,,40", "2: a value is missing"),
+        ("scores.csv", "r,m,1-1,4\nr,m,wiki/high-freq,4", r"3: r\+m has a second score for wiki"),
+        ("components.csv", "3,k,1,t,bleu,140", "2: value is '140'; expected a number from 0 to 100"),
+        ("components.csv", "3,k,1,t,length,nan", "2: value is 'nan'; expected a number of 0 or more"),
+        ("components.csv", "3,k,1,t,,1", "2: a value is missing"),
+        ("components.csv", "3,k,1,t,bleu", "2: a value is missing"),
+        ("components.csv", "3,k,1,t,bleu,1\n3,k,1,t,bleu,2", "3: a second value for k 1, t, bleu"),
     ],
 )
-def test_a_bad_line_of_published_means_is_named(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        load(published(tmp_path, line))
+def test_a_bad_line_of_published_means_is_named(tmp_path: Path, file: str, lines: str, message: str) -> None:
+    with pytest.raises(UserError, match=f"{file}:{message}"):
+        components(load(published(tmp_path, lines, file=file)))
+
+
+def test_published_tables_are_read_as_people_write_them(tmp_path: Path) -> None:
+    lines = "Workflow, LLM, Task, Score, episodes\nreact, m, all/t, 5, 0\nreact, m, b/t, 6,\n"
+    (tmp_path / "scores.csv").write_text(lines, encoding="utf-8")
+    results = load(RunFolder(tmp_path))
+    assert results.domains == ["all_", "b"], "all domains together are called all"
+    assert scores_table(results)["average_all"].tolist() == [5.5]
+    assert results.cells["expected"].isna().all()
+
+
+def test_published_settings_stand_in_order_and_have_a_best_and_a_trend_but_no_choice(
+    tmp_path: Path,
+) -> None:
+    lines = ("3,k,128,t,bleu,2.5", "3,k,64,t,bleu,1", "3,k,64,t,rouge_l,5", "3,k,128,t,rouge_l,4")
+    results = load(published(tmp_path, *lines, file="components.csv"))
+    found = components(results)
+    assert found[["setting", "metric", "table"]].to_numpy().tolist()[:2] == [["64", "bleu", "3"], ["128", "bleu", "3"]]
+    assert found["score"].to_list() == pytest.approx([0.01, 0.025, 0.05, 0.04])
+    assert found["score_low"].isna().all()
+    assert found["ordinal"].all()
+    best = recommend(results)
+    shown = best[["metric", "best", "trend", "choice", "significant"]].to_numpy().tolist()
+    assert shown == [["bleu", "128", "rising", "", False], ["rouge_l", "64", "falling", "", False]]

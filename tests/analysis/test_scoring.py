@@ -18,9 +18,6 @@ from tests.analysis.conftest import call, episode, write_manifest, write_run
 OWN = """
 def broken(prediction, golds):
     return float("nan") if len(prediction) > 10 else 1.0
-
-def percent(prediction, golds):
-    return 60.0
 """
 
 
@@ -77,19 +74,9 @@ def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did() -> None
     steps = [call("0 results."), call("Kenya is a country.")]
     made = episode(answer="Mombasa", steps=steps, seconds=Seconds(total=9, queue=2, retry=1), level="KU")
     record = score_episode(made)
-    names = (
-        "cause",
-        "level",
-        "seconds",
-        "queue_seconds",
-        "retry_seconds",
-        "api_calls",
-        "api_found",
-        "supported",
-        "reward",
-    )
-    assert [record[name] for name in names] == ["stopped_short", "KU", 6.0, 2.0, 1.0, 2, 1, False, 0.0]
-    assert (record["scorer_version"], record["metric_version"]) == (VERSION, 3)
+    names = ("cause", "level", "seconds", "queue_seconds", "retry_seconds", "api_calls", "api_found", "supported")
+    assert [record[name] for name in names] == ["stopped_short", "KU", 6.0, 2.0, 1.0, 2, 1, False]
+    assert (record["reward"], record["scorer_version"], record["metric_version"]) == (0.0, VERSION, 4)
     assert score_episode(episode())["cause"] == ""
 
 

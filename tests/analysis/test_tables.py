@@ -36,22 +36,11 @@ FRAME = pandas.DataFrame(
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("score", 0.41666, "41.7"),
-        ("response_share", 1.0, "100.0"),
-        ("difference_low", -0.0512, "-5.1"),
-        ("p", 0.00004, "< 0.001"),
-        ("p_adjusted", 1.0, "1.000"),
-        ("seconds_p95", 12.3456, "12.3"),
-        ("seconds_p95", 0.000123, "0.000123"),
-        ("cost_mean", 0.0, "0"),
-        ("prompt_tokens", 1234567.0, "1,234,567"),
-        ("episodes", 12345, "12,345"),
-        ("complete", True, "yes"),
-        ("score", float("nan"), "–"),
-        ("rank", pandas.NA, "–"),
-        ("cause", "", "–"),
-        ("EM", 0.5, "50.0"),
-        ("best", 3.0, "3"),
+        *[("score", 0.41666, "41.7"), ("response_share", 1.0, "100.0"), ("difference_low", -0.0512, "-5.1")],
+        *[("p", 0.00004, "< 0.001"), ("p_adjusted", 1.0, "1.000"), ("EM", 0.5, "50.0"), ("best", 3.0, "3")],
+        *[("seconds_p95", 12.3456, "12.3"), ("seconds_p95", 0.000123, "0.000123"), ("cost_mean", 0.0, "0")],
+        *[("prompt_tokens", 1234567.0, "1,234,567"), ("episodes", 12345, "12,345"), ("complete", True, "yes")],
+        *[("score", float("nan"), "–"), ("rank", pandas.NA, "–"), ("cause", "", "–")],
     ],
 )
 def test_a_value_is_shown_by_its_columns_name(name: str, value: object, text: str) -> None:
@@ -100,10 +89,7 @@ def test_no_text_has_a_meaning_in_markdown_latex_or_the_terminal(text: str) -> N
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
-        ("a\nb\t c", "a b c"),
-        ("x\u202ey", "x[U+202E]y"),
-        ("nul\x00", "nul[U+0000]"),
-        ("\ud800", "[U+D800]"),
+        *[("a\nb\t c", "a b c"), ("x\u202ey", "x[U+202E]y"), ("nul\x00", "nul[U+0000]"), ("\ud800", "[U+D800]")],
         ("e\u0301", "e\u0301"),
     ],
 )

@@ -20,10 +20,8 @@ CUT, REPLAYED = Step(kind="thought", text="Nairobi ist \u2028 die", error="lengt
 def write(folder: Path, *episodes: list[Step], **manifest: Any) -> RunFolder:
     """A run of one cell whose episodes have these steps."""
     tasks = [{"name": KS, "domain": "wiki", "demonstrations": ["d1"]}]
-    steps = lambda cell, number: {"steps": episodes[number]}  # noqa: E731
-    return write_answers(
-        folder / "run", {"react": "r" * len(episodes)}, (CLEAN,), steps, **{"grid": GRID, "tasks": tasks, **manifest}
-    )
+    more = {"grid": GRID, "tasks": tasks, **manifest}
+    return write_answers(folder, {"react": "r" * len(episodes)}, (CLEAN,), lambda _, n: {"steps": episodes[n]}, **more)
 
 
 def warnings(run: RunFolder) -> list[str]:
@@ -47,12 +45,8 @@ def test_cut_and_replayed_replies_are_counted_once_for_every_episode(tmp_path: P
         ({"llms": {"m": {"adaptations": {"temperature": "HTTP 400"}}}}, ["m", "temperature", "HTTP 400"]),
         ({"llms": {"m": {"adaptations": {"tools": "no template"}}}}, ["m", "tools", "no template"]),
         (
-            {
-                "dropped": [
-                    {"condition": "noisy", "task": "wiki/high-freq", "questions": 9, "dropped": 4, "reasons": {}}
-                ]
-            },
-            ["4 of 9 questions", "wiki/high-freq", "'noisy'"],
+            {"dropped": [{"condition": "noisy", "task": KS, "questions": 9, "dropped": 4, "reasons": {}}]},
+            ["4 of 9 questions", KS, "'noisy'"],
         ),
     ],
 )

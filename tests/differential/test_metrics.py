@@ -21,9 +21,9 @@ import pytest
 from r_eval.analysis import metrics
 from r_eval.analysis.metrics.closed import CUE, WORDS
 from r_eval.analysis.metrics.normalise import tokens
-from r_eval.analysis.metrics.ranking import rank_metrics
 from r_eval.analysis.metrics.segment import bare, segments
 from r_eval.analysis.metrics.text import prepared
+from r_eval.analysis.qrels import rank_metrics
 from tests.differential.pairs import ascii_pairs, chinese_pairs, plain, russian_pairs, unicode_pairs
 
 COUNT = int(os.environ.get("R_EVAL_PAIRS", "1000"))

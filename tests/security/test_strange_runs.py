@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.leaderboard_page import write_leaderboard
+from r_eval.analysis.leaderboard import write_leaderboard
 from r_eval.analysis.report import write_report
 from r_eval.analysis.results import load
 from r_eval.analysis.scoring import ensure_scored, score_run

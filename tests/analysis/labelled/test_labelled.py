@@ -13,7 +13,8 @@ import yaml
 from r_eval.analysis.causes import CAUSES
 from r_eval.analysis.response_types import TYPES
 from r_eval.analysis.scoring import score_episode
-from r_eval.records import SCHEMA, Episode, Outcome, Step
+from r_eval.records import Episode, Outcome, Step
+from tests.analysis.conftest import episode
 
 HERE = Path(__file__).parent
 DOMAINS = ("wiki", "aminer")
@@ -58,24 +59,13 @@ def right(case: dict[str, Any]) -> dict[str, list[str]]:
     return {case["id"]: case["right"]} if "right" in case else {}
 
 
-def episode(case: dict[str, Any]) -> Episode:
+def labelled_episode(case: dict[str, Any]) -> Episode:
     kind, _, cause = case.get("end", "finished").partition("/")
     answer = case["answer"]
     ending = Step(kind="answer", text=answer, error=None if answer else "unparsed")
-    return Episode(
-        schema=SCHEMA,
-        episode_id=case["id"],
-        question_id=case["id"],
-        task=f"{case['domain']}/labelled",
-        domain=case["domain"],
-        level="KS",
-        workflow=case.get("workflow", "react"),
-        llm="some",
-        condition="clean",
-        question=case["ask"],
-        golds=case["golds"],
-        evidence=case.get("evidence", []),
-        answer=answer,
+    return episode(
+        **{name: case[name] for name in ("golds", "evidence", "answer", "workflow", "domain") if name in case},
+        **{"episode_id": case["id"], "question_id": case["id"], "question": case["ask"]},
         outcome=Outcome(kind=kind, cause=cause, detail=case.get("detail", "")),
         steps=[*steps(case), ending],
     )
@@ -83,7 +73,7 @@ def episode(case: dict[str, Any]) -> Episode:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_types_and_cause_are_the_labels(case: dict[str, Any]) -> None:
-    made = episode(case)
+    made = labelled_episode(case)
     record = score_episode(made, relevant=right(case))
     assert (record["response_type"], record["undecided"]) == (case["strict"], case.get("undecided", False))
     assert record["cause"] == case.get("cause", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,8 +42,9 @@ def by_hand(request):
 
 
 @pytest.fixture
-def llm(played: Callable[[str], str]) -> str:
-    return played(JUDGE)
+def llm(tmp_path: Path) -> str:
+    (tmp_path / "llm.py").write_text(JUDGE, encoding="utf-8")
+    return f"scripted/{tmp_path / 'llm.py'}:by_hand"
 
 
 @pytest.mark.parametrize(("reply", "grade"), [*READABLE, *[(reply, None) for reply in UNREADABLE]])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import exact_match, token_f1
+from r_eval.analysis.metrics import exact_match, get, token_f1
 from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 
@@ -32,6 +32,14 @@ def test_the_best_gold_counts_and_each_alternative_needs_one() -> None:
     assert token_f1("UK", ["United Kingdom", "UK"]) == 1.0
     assert token_f1("NYC or New York", ["New York", "NYC"]) == 1.0
     assert token_f1("NYC or Boston", ["New York", "NYC"]) == 0.0
+
+
+@pytest.mark.parametrize("metric", ["word_f1", "rouge_l"])
+@pytest.mark.parametrize(
+    ("one", "two"), [("3.1%", "1.3%"), ("-5", "5"), ("2023-05-06", "2023-06-05"), ("3.5万亿元", "5.3万亿元")]
+)
+def test_a_number_is_one_word(metric: str, one: str, two: str) -> None:
+    assert get(metric)(one, [two]) < 1.0
 
 
 words = st.text(st.sampled_from("abcdefgé北京かÀßЖي"), min_size=1, max_size=6)

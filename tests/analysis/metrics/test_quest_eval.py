@@ -14,14 +14,7 @@ import pytest
 from aiohttp import web
 
 from r_eval.analysis.metrics import get, summaries
-from r_eval.analysis.metrics.quest_eval import (
-    UNANSWERABLE,
-    Pair,
-    normalised,
-    read_answers,
-    read_questions,
-    score,
-)
+from r_eval.analysis.metrics.quest_eval import UNANSWERABLE, Pair, normalised, read_answers, read_questions, score
 from tests.chat_server import bad, good
 from tests.serving import serving
 
@@ -33,15 +26,8 @@ QUESTIONS = {
     LIBRARY: ["国家图书馆每周哪天闭馆？", "国家图书馆周末开放到几点？", "国家图书馆的馆长是谁？"],
     KENYA: ["What is the capital of Kenya?", "When was Nairobi founded?", "Who founded Nairobi?"],
 }
-FACTS = {
-    "国家图书馆每周哪天闭馆？": "周一",
-    "国家图书馆周末开放到几点？": "晚上九点",
-    "What is the capital of Kenya?": "Nairobi",
-    "When was Nairobi founded?": "1899",
-    "Who founded Nairobi?": "the railway",
-}
-
-
+ANSWERS = {LIBRARY: ["周一", "晚上九点"], KENYA: ["Nairobi", "1899", "the railway"]}
+FACTS = {one: fact for text, facts in ANSWERS.items() for one, fact in zip(QUESTIONS[text], facts, strict=False)}
 TWO = ["Where?", "When?"]
 
 
@@ -61,12 +47,8 @@ class Table:
 
     def app(self) -> web.Application:
         app = web.Application()
-        app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/chat/completions", self._chat)
         return app
-
-    async def _models(self, request: web.Request) -> web.Response:
-        return web.json_response({"data": [{"id": "some-model"}]})
 
     async def _chat(self, request: web.Request) -> web.Response:
         prompt = (await request.json())["messages"][0]["content"]
@@ -90,8 +72,7 @@ class Table:
 
 
 @pytest.fixture
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
-    monkeypatch.setenv("R_EVAL_REPLIES", str(tmp_path / "replies.sqlite"))
+def table() -> Iterator[Table]:
     server = Table()
     with serving(server.app()) as url:
         server.url = f"{url}/v1"
@@ -109,11 +90,6 @@ def scores(llm: str, answer: str, gold: str) -> list[float]:
     """Recall over all questions and over those that the reference answers, precision, precision over all, combined."""
     parts = ("_recall@{}", "_recall@{}#answered", "_precision@{}", "_precision@{}#all", "@{}")
     return [get("quest_eval" + part.format(llm)).scores([answer], [[gold]])[0] for part in parts]
-
-
-def line(llm: str) -> str:
-    (found,) = summaries([f"quest_eval@{llm}"])
-    return found
 
 
 @pytest.mark.parametrize(
@@ -153,7 +129,7 @@ def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table,
     table.failing = {"Mombasa"}
     found = get(f"quest_eval@{llm}").scores(["Mombasa", "Nairobi", "Nairobi"], [[KENYA], [KENYA], []])
     assert found == [pytest.approx(math.nan, nan_ok=True), pytest.approx(1 / 3), pytest.approx(math.nan, nan_ok=True)]
-    said = line(llm)
+    (said,) = summaries([f"quest_eval@{llm}"])
     assert "1 of 3 answers scored" in said
     assert "1 not scored: there is no reference" in said
     assert re.search("1 not scored: the LLM .* failed: .*broken", said)
@@ -194,10 +170,7 @@ def test_an_answer_belongs_to_the_question_whose_id_it_bears(reply: str) -> None
     [
         ('{"q2": "1912"}', [None, "1912"]),
         *[(reply, [None, None]) for reply in ("", "Kenya\n1912", '["Kenya"]', "{}", '{"Where?": "Kenya"}')],
-        *[
-            (f'{{"q1": {text}}}', [UNANSWERABLE, None])
-            for text in ("null", '""', '"Not mentioned."', '"无法推断。"', "[]")
-        ],
+        *[(f'{{"q1": {text}}}', [UNANSWERABLE, None]) for text in ("null", '""', '"Not mentioned."', "[]")],
     ],
 )
 def test_what_is_missing_or_empty_is_no_answer(reply: str, found: list[str | None]) -> None:

@@ -69,11 +69,8 @@ def test_a_metric_of_another_package_is_found_by_its_entry_point(monkeypatch: py
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("token_f", "Did you mean token_f1"),
-        ("token_f1@3", "@"),
-        ("{own}:number", "is not callable"),
-        ("{own}:nothing", "has no nothing"),
-        ("./none.py:f", "no such file"),
+        *[("token_f", "Did you mean token_f1"), ("token_f1@3", "@"), ("./none.py:f", "no such file")],
+        *[("{own}:number", "is not callable"), ("{own}:nothing", "has no nothing")],
     ],
 )
 def test_a_name_that_is_no_metrics_is_refused(name: str, message: str, own: Path) -> None:

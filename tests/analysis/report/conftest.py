@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,11 +45,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def report(name: str) -> Path:
         if name not in made:
             root = tmp_path_factory.mktemp(name)
-            makes = {
-                "hostile": hostile.hostile,
-                "small": lambda path: makers.small(path, questions=5),
-                "partly": partly,
-            }
+            small = functools.partial(makers.small, questions=5)
+            makes = {"hostile": hostile.hostile, "small": small, "partly": partly}
             run = RunFolder(EXAMPLES / "paper") if name == "paper" else makes[name](root / "run")
             made[name] = write_report(load(run), root / "report", figures=False).parent
         return made[name]

@@ -50,35 +50,25 @@ TASKS: list[dict[str, Any]] = [
     {"name": "a b&c=d#e?f/../g%3C", "id": "3-1", "title": TEXTS["link"], "domain": TEXTS["link"], "level": "KA"},
 ]
 ENDINGS: tuple[tuple[OutcomeKind, str], ...] = (
-    ("finished", ""),
-    ("finished", ""),
-    ("exhausted", "steps"),
-    ("tool_misuse", TEXTS["script"]),
-    ("llm_failure", TEXTS["image"]),
+    *(("finished", ""), ("finished", ""), ("exhausted", "steps")),
+    *(("tool_misuse", TEXTS["script"]), ("llm_failure", TEXTS["image"])),
 )
 
 
 def hostile(path: Path) -> RunFolder:
     """Every hostile text as question, gold, evidence, reply, argument, observation, answer, error and name."""
     named = [{**task, "metric": "token_f1"} for task in TASKS]
-    return write_run(
-        path,
-        SYSTEMS,
-        named,
-        len(TEXTS),
-        episode,
-        CONDITIONS,
-        question,
-        name=f"run {TEXTS['script']}",
-        versions={f"r-eval {TEXTS['image']}": TEXTS["quotes"], "__proto__": "1"},
-        budget=[{"text": f"the budget {TEXTS['script']} is used up"}],
-    )
+    more = {
+        "name": f"run {TEXTS['script']}",
+        "versions": {f"r-eval {TEXTS['image']}": TEXTS["quotes"], "__proto__": "1"},
+        "budget": [{"text": f"the budget {TEXTS['script']} is used up"}],
+    }
+    return write_run(path, SYSTEMS, named, len(TEXTS), episode, CONDITIONS, question, **more)
 
 
 def question(task: dict[str, Any], number: int, rng: random.Random) -> Question:
     """One question a text."""
-    key = list(TEXTS)[number]
-    text = TEXTS[key]
+    key, text = list(TEXTS.items())[number]
     return Question(
         id=f"{key} {text[:200]}",
         question=f"TaskInput: {text}",
@@ -99,26 +89,17 @@ def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Rando
     right = rng.random() < 0.5
     answer = text if right else f"{long} or something else"
     depth = 0 if cell.workflow.startswith("dfsdt") else None
+
+    def call(api: str, arguments: dict[str, Any] | None, observation: str, error: str | None = None) -> Step:
+        return Step(kind="call", api=api, arguments=arguments, observation=observation, error=error, depth=depth)
+
+    tokens = Tokens(prompt=10, completion=5)
     steps = [
-        Step(
-            kind="thought", text=f"Thought: {text}", reasoning=long, tokens=Tokens(prompt=10, completion=5), depth=depth
-        ),
-        Step(
-            kind="call",
-            api=text,
-            arguments={text: text, "__proto__": {"hacked": [text]}},
-            observation=long,
-            depth=depth,
-        ),
-        Step(
-            kind="call",
-            api="Search",
-            arguments={"entity": text},
-            observation=f"It is {text}, or Lake Turkana.",
-            depth=depth,
-        ),
+        Step(kind="thought", text=f"Thought: {text}", reasoning=long, tokens=tokens, depth=depth),
+        call(text, {text: text, "__proto__": {"hacked": [text]}}, long),
+        call("Search", {"entity": text}, f"It is {text}, or Lake Turkana."),
         Step(kind="thought", text=text, error="length", depth=None if depth is None else 1),
-        Step(kind="call", api="toString", arguments=None, observation=text, error="constructor", depth=depth),
+        call("toString", None, text, "constructor"),
         Step(kind="observation", text=f"The workflow says {text}"),
         Step(kind="answer", text=answer, error=None if right else "unparsed"),
     ]

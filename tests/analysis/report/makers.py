@@ -51,11 +51,8 @@ TEXT = (
 )
 WORDS = TEXT.split()
 FAILURES: tuple[tuple[OutcomeKind, str], ...] = (
-    ("gave_up", "give_up"),
-    ("exhausted", "steps"),
-    ("exhausted", "context"),
-    ("tool_misuse", "unknown_api"),
-    ("tool_misuse", "syntax"),
+    *(("gave_up", "give_up"), ("exhausted", "steps"), ("exhausted", "context")),
+    *(("tool_misuse", "unknown_api"), ("tool_misuse", "syntax")),
 )
 BROKEN: tuple[tuple[OutcomeKind, str], ...] = (("llm_failure", "timeout"), ("tool_failure", "server"))
 
@@ -146,24 +143,11 @@ def question(task: dict[str, Any], number: int, rng: random.Random) -> Question:
     )
 
 
-def identity(cell: Cell, asked: Question) -> str:
-    """An episode's id: a hash of what it is of."""
-    return hashlib.blake2b("\0".join((*cell, asked.id)).encode("utf-8"), digest_size=8).hexdigest()
-
-
 def place(cell: Cell, task: dict[str, Any], asked: Question) -> dict[str, Any]:
     """What an episode says of the cell and the question that it is of."""
-    return {
-        "episode_id": identity(cell, asked),
-        "question_id": asked.id,
-        "task": cell.task,
-        "domain": task["domain"],
-        "level": asked.level,
-        "workflow": cell.workflow,
-        "llm": cell.llm,
-        "condition": cell.condition,
-        "golds": asked.answers,
-    }
+    id_ = hashlib.blake2b("\0".join((*cell, asked.id)).encode("utf-8"), digest_size=8).hexdigest()
+    own = {"episode_id": id_, "question_id": asked.id, "level": asked.level, "golds": asked.answers}
+    return {**cell._asdict(), **own, "domain": task["domain"]}
 
 
 def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Random) -> Episode:
@@ -179,27 +163,17 @@ def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Rando
     acting = sum(step.seconds for step in steps if step.kind == "call")
     queue = round(rng.expovariate(5), 3)
     price = 0.0002 * calls if cell.llm.startswith("openai/") else None
-    return Episode.model_construct(
-        schema_=1,
+    tokens = {"prompt_tokens": 700 * calls, "completion_tokens": 60 * calls}
+    total = thinking + acting + queue
+    return Episode(
         **place(cell, task, asked),
-        epoch=0,
         question=asked.question,
         evidence=asked.evidence,
         answer=answer if outcome.kind == "finished" else "",
         outcome=outcome,
         steps=steps,
-        usage=Usage.model_construct(
-            calls=calls,
-            prompt_tokens=700 * calls,
-            completion_tokens=60 * calls,
-            cached_tokens=0,
-            retries=0,
-            estimated=False,
-            cost=0.0 if cell.llm == "none" else price,
-        ),
-        seconds=Seconds.model_construct(
-            total=thinking + acting + queue, llm=thinking + queue, environment=acting, queue=queue, retry=0.0
-        ),
+        usage=Usage(calls=calls, cost=0.0 if cell.llm == "none" else price, **tokens),
+        seconds=Seconds(total=total, llm=thinking + queue, environment=acting, queue=queue),
         fingerprint="f",
     )
 
@@ -227,16 +201,12 @@ def _steps(cell: Cell, seen: str, rng: random.Random) -> Iterator[Step]:
     depth = 0
     for turn in range(turns):
         if cell.llm != "none":
-            yield Step.model_construct(
+            yield Step(
                 kind="thought",
                 text=f"{_sentence(rng, 14)} I should search for {rng.choice(WORDS)}.",
-                api=None,
-                arguments=None,
-                observation=None,
-                error=None,
                 reasoning=_sentence(rng, 20) if rng.random() < 0.1 else "",
                 seconds=round(rng.expovariate(turns / mean), 3),
-                tokens=Tokens.model_construct(prompt=400 + 150 * turn, completion=30, cached=0),
+                tokens=Tokens(prompt=400 + 150 * turn, completion=30),
                 depth=depth if searches else None,
             )
         if cell.workflow == "direct":
@@ -249,16 +219,13 @@ def _call(seen: str, depth: int | None, rng: random.Random) -> Step:
     failed = not seen and rng.random() < 0.15
     text = " ".join(_sentence(rng, 12) for _ in range(rng.randint(2, 8)))
     found = f"{text} It is {seen.replace(';', ' and ')}, as is said." if seen else text
-    return Step.model_construct(
+    return Step(
         kind="call",
-        text="",
         api=rng.choice(["Search", "Lookup", "searchPerson"]),
         arguments={"entity": rng.choice(WORDS).capitalize()},
         observation="Nothing was found." if failed else found,
         error="not_found" if failed else None,
-        reasoning="",
         seconds=round(rng.expovariate(20), 3),
-        tokens=None,
         depth=depth,
     )
 
