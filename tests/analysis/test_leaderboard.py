@@ -207,7 +207,10 @@ def test_answers_are_read_with_ids_as_numbers_or_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        *[('{"q": "Paris"}', "q: must be a mapping, not 'Paris'"), ('{"q": {"model_answer": 5}}', r"q\.model_answer: ")],
+        *[
+            ('{"q": "Paris"}', "q: must be a mapping, not 'Paris'"),
+            ('{"q": {"model_answer": 5}}', r"q\.model_answer: "),
+        ],
         *[(f'{{"q": {{"found_ids": [{one}]}}}}', r"q\.found_ids\.0") for one in ("[7]", "true")],
         *[('{"q": {"model_anwser": "x"}}', r"q\.model_anwser: "), ("[]", r"must be a mapping, not \[\]")],
         *[("", "Invalid JSON"), ("[" * 100_000, "Invalid JSON")],

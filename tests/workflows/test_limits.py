@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from r_eval.environments.base import Environment, query_api
 from r_eval.grid import Limits
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
-from r_eval.records import Tokens
 from r_eval.runner.episode_llm import MARK
 from r_eval.workflows.base import Workflow
 from r_eval.workflows.fc import FC
