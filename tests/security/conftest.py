@@ -12,7 +12,7 @@ import pytest
 import r_eval
 from r_eval import Grid, load_run
 from r_eval.analysis.compare_runs import compare_runs
-from r_eval.analysis.leaderboard_page import write_leaderboard
+from r_eval.analysis.leaderboard import write_leaderboard
 from r_eval.analysis.report import write_report
 from r_eval.analysis.results import load
 from r_eval.analysis.scoring import score_run
