@@ -10,7 +10,14 @@ import pytest
 
 from r_eval.environments.base import Environment, query_api
 from r_eval.testing import EnvironmentContract
-from tests.conftest import Pantry
+from tests.workflow_contract import Pantry
+
+
+class Stocked(Pantry):
+    """The pantry with records for templates."""
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        return {"dish": [{"name": name, "ingredients": parts} for name, parts in self.DISHES.items()]}[kind]
 
 
 class Whole(EnvironmentContract):
@@ -19,7 +26,7 @@ class Whole(EnvironmentContract):
     kinds = ["dish"]
 
     def environment(self) -> Environment:
-        return Pantry()
+        return Stocked()
 
 
 class TestMethod(Whole):
@@ -30,10 +37,10 @@ class TestFixture(Whole):
     @pytest.fixture
     @staticmethod
     def environment() -> Environment:
-        return Pantry()
+        return Stocked()
 
 
-class Failing(Pantry):
+class Failing(Stocked):
     """Dishes, and no word for what is not there."""
 
     @query_api
