@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
+import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -15,9 +17,12 @@ from r_eval.errors import UserError
 from r_eval.llms.base import LLM, LLMError, Message, Request, make_llm
 from r_eval.llms.json_text import json_values
 from r_eval.llms.reasoning import split_reasoning
-from r_eval.llms.replay import ReplyStores
+from r_eval.llms.replay import LLMUsage, ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 
+logger = logging.getLogger("r_eval")
+PROGRESS_SECONDS = 10.0
+"""Between two lines about the replies so far."""
 SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 """Spaces other than line breaks."""
 LABEL = re.compile(
@@ -78,13 +83,36 @@ class LLMClient:
 
 @contextlib.contextmanager
 def reply_cache(name: str) -> Iterator[ReplyStores]:
-    """An open cache of replies.
+    """An open cache of replies; how many came is logged every `PROGRESS_SECONDS`.
 
     Args:
         name: Owner of new replies in the cache.
     """
     with contextlib.closing(ReplyStore()) as store:
-        yield ReplyStores(store, name)
+        stores = ReplyStores(store, name)
+        with _progress(stores.usage):
+            yield stores
+
+
+@contextlib.contextmanager
+def _progress(usage: Mapping[str, LLMUsage]) -> Iterator[None]:
+    """Log the replies so far from a thread of its own, since programs may keep the event loop busy."""
+    over = threading.Event()
+
+    def log() -> None:
+        while not over.wait(PROGRESS_SECONDS):
+            for llm, used in list(usage.items()):
+                cached = f", {used.cached} of them from the cache" if used.cached else ""
+                cost = f", {used.cost:.2f} USD" if used.cost else ""
+                logger.warning("%s: replies so far: %d%s%s", llm, used.calls + used.cached, cached, cost)
+
+    thread = threading.Thread(target=log, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def prompt(name: str, /, **values: str) -> str:
