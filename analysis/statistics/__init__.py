@@ -6,17 +6,18 @@ p-values, intervals and minimum detectable effects that cannot contradict each o
 """
 
 from r_eval.analysis.statistics.comparisons import Comparisons, ScorePairs, compare, holm, rank_intervals
-from r_eval.analysis.statistics.means import ALPHA, FEW, MATCH, Means, mean_of_groups, wilson
+from r_eval.analysis.statistics.means import ALPHA, FEW, MATCH, Mean, mean, mean_of_groups, wilson
 
 __all__ = [
     "ALPHA",
     "FEW",
     "MATCH",
     "Comparisons",
-    "Means",
+    "Mean",
     "ScorePairs",
     "compare",
     "holm",
+    "mean",
     "mean_of_groups",
     "rank_intervals",
     "wilson",

@@ -36,14 +36,17 @@ PRIOR = 2.0
 ROUNDING = 1e-12
 
 
-class Means(NamedTuple):
-    """Means with the ends of their intervals, one place per group; NaN without scores."""
+class Mean(NamedTuple):
+    """A mean with the ends of its interval; NaN without scores.
 
-    mean: Floats
-    low: Floats
-    high: Floats
-    questions: Floats
-    clusters: Floats
+    `mean_of_groups` has an array in each field, with one place per group.
+    """
+
+    mean: Any
+    low: Any
+    high: Any
+    questions: Any
+    clusters: Any
 
 
 class Moments(NamedTuple):
@@ -56,6 +59,33 @@ class Moments(NamedTuple):
     third: Floats
 
 
+def mean(
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
+    level: float = ALPHA,
+    bounded: bool = True,
+) -> Mean:
+    """The mean of some questions with its interval.
+
+    Args:
+        values: One per question, its mean over epochs; NaN for a question without a value.
+        clusters: What each question shares with others; absent: nothing.
+        strata: The task of each question; the mean is that of the tasks' means.
+        level: 0.05 for an interval of 95 %.
+        bounded: Whether values lie between 0 and 1; others (seconds, tokens) get Student's interval.
+
+    >>> [round(float(number), 3) for number in mean([1, 1, 1, 0])[:3]]
+    [0.75, 0.301, 0.954]
+    """
+    numbers = np.asarray(values, np.float64)
+    there = ~np.isnan(numbers)
+    of_cluster, of_stratum = (None if labels is None else codes(labels)[there] for labels in (clusters, strata))
+    one = np.zeros(there.sum(), np.int64)
+    found = mean_of_groups(numbers[there], one, 1, of_cluster, of_stratum, level, bounded)
+    return Mean(*(float(part[0]) for part in found[:3]), *(int(part[0]) for part in found[3:]))
+
+
 def mean_of_groups(
     values: Floats,
     groups: Integers,
@@ -64,20 +94,13 @@ def mean_of_groups(
     strata: Integers | None = None,
     level: float = ALPHA,
     bounded: bool = True,
-) -> Means:
-    """The means of many groups of questions at once, with their intervals.
+) -> Mean:
+    """The means of many groups at once, as `mean`.
 
     Args:
-        values: One per group and question, its mean over epochs, without NaN.
+        values: One per group and question, without NaN.
         groups: The group of each value, from 0 to `number` - 1; a group may be empty.
-        clusters: A number for what each question shares with others; None: nothing.
-        strata: A number for the task of each question; a mean is that of the tasks' means.
-        level: 0.05 for intervals of 95 %.
-        bounded: Whether values lie between 0 and 1; others (seconds, tokens) get Student's interval.
-
-    >>> found = mean_of_groups(np.array([1.0, 1.0, 1.0, 0.0]), np.zeros(4, np.int64), 1)
-    >>> [round(float(part[0]), 3) for part in found[:3]]
-    [0.75, 0.301, 0.954]
+        clusters, strata: A number per value.
     """
     strata = np.zeros(len(values), np.int64) if strata is None else strata
     of_value, of_stratum = cross(groups, strata)
@@ -92,12 +115,12 @@ def mean_of_groups(
     over = Pooled(of_stratum, number, found, variance)
     if not bounded:
         half = quantile(level, over.freedom) * np.sqrt(over.variance)
-        return Means(over.mean, over.mean - half, over.mean + half, over.questions, over.clusters)
+        return Mean(over.mean, over.mean - half, over.mean + half, over.questions, over.clusters)
     own = over.sums(graded) > 0
     independent = ~own & (over.questions == over.clusters)
     freedom = np.where(independent, np.inf, over.freedom)
     size = _effective_size(over, counted, own)
-    return Means(over.mean, *_wilson(over.mean, size, quantile(level, freedom)), over.questions, over.clusters)
+    return Mean(over.mean, *_wilson(over.mean, size, quantile(level, freedom)), over.questions, over.clusters)
 
 
 def wilson(share: ArrayLike, number: ArrayLike, level: float = ALPHA) -> tuple[Floats, Floats]:

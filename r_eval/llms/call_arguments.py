@@ -111,11 +111,12 @@ class ArgumentReader:
             first = next(iter(arguments.values()), None)
             if len(arguments) == places == 1 and isinstance(first, dict):
                 return first, is_closed
-            return arguments, is_closed or len(arguments) > places
-        parts = re.split(r",\s*(?=[A-Za-z_]\w*\s*[=:])", plain.removesuffix(","))
+            if opening == "(" or not places or isinstance(first, str):
+                return arguments, is_closed or len(arguments) > places
+        parts = re.split(r",\s*(?=[A-Za-z_]\w*\s*[=:])", plain.removesuffix(",") if opening == "(" else plain)
         pairs = {match[1]: match[2].strip() for match in map(PAIR.fullmatch, parts) if match}
         is_named = pairs.keys() <= set(names) or (opening == "(" and "=" in plain)
-        if len(pairs) < len(parts) or not is_named:
+        if is_bare or python or len(pairs) < len(parts) or not is_named:
             pairs = {self._main_parameter(name): plain}
             is_data = False
         else:
@@ -167,8 +168,8 @@ class ArgumentReader:
         """The arguments written as an element each, with the types that the tool's schema gives them."""
         result: dict[str, Any] = {}
         for match in islice(PARAMETER.finditer(text), MAX_CALLS):
-            key = (match["name"] or match["key"]).strip()
-            result[key] = self._value(match["value"].strip(), name, key)
+            key, value = (match["name"] or match["key"]).strip(), match["value"].rstrip("\r\n")
+            result[key] = self._value(value if "\n" in value else value.strip(), name, key)
         return result
 
     def _value(self, text: str, name: str, key: str) -> Any:

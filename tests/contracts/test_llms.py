@@ -67,7 +67,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def gguf(loop: asyncio.Runner) -> Iterator[LLM]:
-    made = make_llm("gguf/smollm2-135m", {"context": 1024, "connections": 2, "max_tokens": 8})
+    made = make_llm("gguf/smollm2-135m", {"context": 1024, "connections": 2, "max_tokens": 60})
     loop.run(made.open())
     yield made
     loop.run(made.close())
@@ -78,7 +78,7 @@ def the_gguf(local: GGUF, folder: Path) -> LLM:
 
 
 def an_openai(local: GGUF, folder: Path) -> LLM:
-    settings = {"base_url": f"{local._server.listening_address}/v1", "native_tools": False, "max_tokens": 8}
+    settings = {"base_url": f"{local._server.listening_address}/v1", "native_tools": False, "max_tokens": 60}
     return make_llm("openai/smollm2-135m", settings)
 
 
@@ -91,7 +91,7 @@ def a_scripted(local: GGUF, folder: Path) -> LLM:
 def an_hf(local: GGUF, folder: Path) -> LLM:
     if not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")):
         pytest.skip("needs the extra hf")
-    return embedded_hf(context=1024, max_tokens=8)
+    return embedded_hf(context=1024, max_tokens=60)
 
 
 def a_base_hf(local: GGUF, folder: Path) -> LLM:
@@ -103,7 +103,7 @@ def a_base_hf(local: GGUF, folder: Path) -> LLM:
 def a_langchain(local: GGUF, folder: Path) -> LLM:
     path = folder / "chat.py"
     path.write_text(CHAT.format(address=local._server.listening_address), encoding="utf-8")
-    return make_llm(f"langchain/{path}:chat", {"native_tools": False, "max_tokens": 8})
+    return make_llm(f"langchain/{path}:chat", {"native_tools": False, "max_tokens": 60})
 
 
 pytestmark = pytest.mark.slow
@@ -186,7 +186,6 @@ def with_tools() -> Request:
     return Request(
         (Message("system", "Be brief."), *demonstration("France", "Paris"), *demonstration("Italy", "Rome"), question),
         tools=(CAPITAL,),
-        max_tokens=60,
     )
 
 

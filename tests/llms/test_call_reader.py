@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from r_eval.llms.base import Reply, ToolSpec
+from r_eval.llms.tool_calls import parse_action
 from r_eval.llms.tool_calls import read_reply as read
 
 TEXT = {"type": "string"}
@@ -356,3 +357,24 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
 def test_prose_stays_text(text: str) -> None:
     reply = Reply(text)
     assert read(reply, TOOLS) is reply
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("false", "false"),
+        ("no", "no"),
+        ("none", "none"),
+        ("1,234", "1,234"),
+        ("007", "007"),
+        ("1e3", "1e3"),
+        ("3.10", "3.10"),
+        ("[1] Kenya", "[1] Kenya"),
+        ("None", "None"),
+        ("True, since 1963", "True, since 1963"),
+        ("name: 乐山", "name: 乐山"),
+    ],
+)
+def test_an_answer_in_brackets_is_what_is_written_there(answer: str, value: str) -> None:
+    call = parse_action(f"Thought 3: I know.\nAction 3: Finish[{answer}]", {})
+    assert call is not None and call.arguments == {"answer": value}

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from r_eval.analysis.statistics import Means, mean_of_groups, wilson
-from r_eval.analysis.statistics.means import codes, moments
+from r_eval.analysis.statistics import mean, wilson
+from r_eval.analysis.statistics.means import moments
 
 RNG = np.random.default_rng(3)
-
-
-def mean(values: Any, clusters: Any = None, strata: Any = None, bounded: bool = True) -> Means:
-    """Of one group."""
-    one = np.zeros(len(values), np.int64)
-    labels = (None if part is None else codes(part) for part in (clusters, strata))
-    found = mean_of_groups(np.asarray(values, float), one, 1, *labels, bounded=bounded)
-    return Means(*(part[0] for part in found))
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 5), (1, 4), (30, 100), (199, 200), (40, 40)])
