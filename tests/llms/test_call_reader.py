@@ -377,4 +377,5 @@ def test_prose_stays_text(text: str) -> None:
 )
 def test_an_answer_in_brackets_is_what_is_written_there(answer: str, value: str) -> None:
     call = parse_action(f"Thought 3: I know.\nAction 3: Finish[{answer}]", {})
-    assert call is not None and call.arguments == {"answer": value}
+    assert call is not None
+    assert call.arguments == {"answer": value}
