@@ -116,7 +116,7 @@ class ArgumentReader:
         parts = re.split(r",\s*(?=[A-Za-z_]\w*\s*[=:])", plain.removesuffix(",") if opening == "(" else plain)
         pairs = {match[1]: match[2].strip() for match in map(PAIR.fullmatch, parts) if match}
         is_named = pairs.keys() <= set(names) or (opening == "(" and "=" in plain)
-        if is_bare or python or len(pairs) < len(parts) or not is_named:
+        if python or len(pairs) < len(parts) or not is_named:
             pairs = {self._main_parameter(name): plain}
             is_data = False
         else:
@@ -168,7 +168,7 @@ class ArgumentReader:
         """The arguments written as an element each, with the types that the tool's schema gives them."""
         result: dict[str, Any] = {}
         for match in islice(PARAMETER.finditer(text), MAX_CALLS):
-            key, value = (match["name"] or match["key"]).strip(), match["value"].rstrip("\r\n")
+            key, value = (match["name"] or match["key"]).strip(), match["value"].rstrip()
             result[key] = self._value(value if "\n" in value else value.strip(), name, key)
         return result
 

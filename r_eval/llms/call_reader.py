@@ -194,10 +194,11 @@ class CallReader(ArgumentReader):
         position = 0
         for match in BRACKET.finditer(text):
             name = self.spell(match["name"])
-            if match.start() < position or not (name in self.tools or marked) or self.budget.pieces < 0:
+            is_offered = name in self.tools or (marked and not position)
+            if match.start() < position or not is_offered or self.budget.pieces < 0:
                 continue
             call, end, is_data = self.bracketed(name, text, match.end())
-            if self._is_made(text, match, end, call, is_data):
+            if is_data if marked else self._is_made(text, match, end, call, is_data):
                 yield Found(match.start(), call)
                 position = end
 
