@@ -34,7 +34,7 @@ from r_eval.workflows.direct import QUESTION
 MAX_FENCED, MAX_BARE = 200_000, 20_000
 """Characters of a reply that are searched for a program, with and without a code fence."""
 TRIES = 5
-BLOCK = re.compile(r"```[ \t]*(\w*)[^\n`]*\n(.*?)(?:\n[ \t]*```|```|$)", re.DOTALL)
+BLOCK = re.compile(r"```[ \t]*+(\w*+)[^\n`]*+\n(.*?)(?:\n[ \t]*+```|```|$)", re.DOTALL)
 LANGUAGES = ("", "python", "py", "python3", "tool_code")
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
