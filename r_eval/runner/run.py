@@ -261,10 +261,7 @@ async def arun(
     Raises:
         UserError: The grid is wrong, the folder holds a run that differs from it, or no LLM can be opened.
     """
-    if engine not in ENGINES:
-        raise UserError(plugins.unknown("engine", engine, ENGINES))
-    if engine == "ray" and importlib.util.find_spec("ray") is None:
-        raise MissingExtra("ray", "ray", "The engine ray")
+    _check_engine(engine)
     plan = resolve(grid, limit)
     if rule is not None:
         rule.check([planned.task.metric for planned in plan.tasks])
@@ -304,3 +301,10 @@ async def arun(
             if store.is_written:
                 store.write_manifest(state, runner.gate.exhausted() if state == "budget" else ())
     return folder
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise UserError(plugins.unknown("engine", engine, ENGINES))
+    if engine == "ray" and importlib.util.find_spec("ray") is None:
+        raise MissingExtra("ray", "ray", "The engine ray")
