@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import fnmatch
 import io
 import json
@@ -121,7 +122,7 @@ def mutate(chance: random.Random, tree: Any) -> Any:
         if chance.random() < 0.2:
             del holder[key]
         else:
-            holder[key] = chance.choice(ODD if chance.random() < 0.5 else HOSTILE)
+            holder[key] = copy.deepcopy(chance.choice(ODD if chance.random() < 0.5 else HOSTILE))
     return tree
 
 
