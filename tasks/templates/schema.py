@@ -110,8 +110,8 @@ def read_templates(path: Path) -> TemplateFile:
             ast.parse(template.program)
         except SyntaxError as error:
             raise UserError(f"{place}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
-        except ValueError as error:
-            raise UserError(f"{place}: templates.{template.id}: program: {error}") from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise UserError(f"{place}: templates.{template.id}: program: {error or 'it is nested too deep'}") from None
     return file
 
 

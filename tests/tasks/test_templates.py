@@ -169,6 +169,10 @@ def file_with(tmp_path: Path, change: dict[str, Any], **top: Any) -> Path:
         ({"levle": "KS"}, r"t\.yaml:6: templates\.0\.levle: unknown key 'levle'\. Did you mean level\?"),
         ({"program": "answer = (\n"}, r"t\.yaml:4: templates\.age: program, line 1: "),
         ({"program": "answer = '\x00'"}, r"t\.yaml:4: .*null bytes"),
+        ({"program": f"answer = {'not ' * 20_000}1"}, r"t\.yaml:4: templates\.age: program: it is nested too deep"),
+        ({"program": f"answer = {'-' * 20_000}1"}, r"t\.yaml:4: templates\.age: program: it is nested too deep"),
+        ({"program": f"answer = 1{' + 1' * 20_000}"}, r"t\.yaml:4: templates\.age: program: .*recursion"),
+        ({"program": f"answer = {'[' * 3_000}"}, r"t\.yaml:4: templates\.age: program, line 1: too many nested"),
     ],
     ids=str,
 )
