@@ -111,7 +111,8 @@ def read_templates(path: Path) -> TemplateFile:
         except SyntaxError as error:
             raise UserError(f"{place}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
         except (ValueError, RecursionError, MemoryError) as error:
-            raise UserError(f"{place}: templates.{template.id}: program: {error or 'it is nested too deep'}") from None
+            reason = str(error) or "it is nested too deep"
+            raise UserError(f"{place}: templates.{template.id}: program: {reason}") from None
     return file
 
 
