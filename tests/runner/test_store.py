@@ -117,3 +117,14 @@ def test_no_key_stands_in_the_manifest(tmp_path: Path, monkeypatch: pytest.Monke
     with Store(RunFolder(tmp_path / "run"), plan) as store:
         store.write_manifest("running")
     assert "very-secret" not in (tmp_path / "run" / "run.json").read_text(encoding="utf-8")
+
+
+def test_a_folder_that_a_kill_left_before_the_runs_record_is_taken(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    for name in (".lock", ".run.json.1.part"):
+        (folder.path / name).touch()
+    with Store(folder, plan) as opened:
+        opened.write_manifest("running")
+    assert (folder.path / ".lock").exists()
+    assert folder.run_file.exists()
