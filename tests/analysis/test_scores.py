@@ -78,6 +78,13 @@ def test_the_score_table_has_the_columns_of_the_interface(run: RunFolder) -> Non
     assert (oracle[KS], oracle["average_all"], pandas.isna(oracle["rank_all"])) == (100.0, 100.0, True)
 
 
+def test_the_score_table_is_in_percent_and_counts_what_is_missing(tmp_path: Path) -> None:
+    (row,) = scores_table(load(write_answers(tmp_path / "run", {"react": "rwwwxo"}))).to_dict("records")
+    expected = {KS: 25.0, "average_wiki": 25.0, "average_all": 25.0, "worst": 16.67, "best": 50.0, "rank_all": 1}
+    assert {name: row[name] for name in expected} == expected
+    assert (row["episodes"], row["incomplete"], row[f"episodes_{KS}"]) == (4, 2, 4)
+
+
 def test_failures_are_counted_by_task_and_cause_with_an_episode_to_read(tmp_path: Path) -> None:
     (row,) = failures(load(write_answers(tmp_path / "run", {"react": "rxx"}))).to_dict("records")
     expected = {"task": KS, "outcome": "llm_failure", "outcome_cause": "timeout", "episodes": 2}
