@@ -379,3 +379,11 @@ def test_an_answer_in_brackets_is_what_is_written_there(answer: str, value: str)
     call = parse_action(f"Thought 3: I know.\nAction 3: Finish[{answer}]", {})
     assert call is not None
     assert call.arguments == {"answer": value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[TOOL_CALLS]Search[ARG", '[TOOL_CALLS]Search[AR1GS]{"entity": "Kenya"}', "[TOOL_CALLS]Search[CALL_ID]a1b2[ARG"],
+)
+def test_after_a_mark_a_broken_one_is_no_argument(text: str) -> None:
+    assert [call.arguments for call in read(Reply(text), TOOLS).tool_calls if call.error is None] == []
