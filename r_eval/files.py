@@ -123,11 +123,13 @@ def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
     return known[id(node)]
 
 
-class _Loader(yaml.SafeLoader):
+class _ExponentLoader(yaml.SafeLoader):
     """Reads 1e-3 as the number that it is in YAML 1.2, and in every other language."""
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), "-+0123456789")
+_ExponentLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), "-+0123456789"
+)
 
 
 class YamlFile:
@@ -144,8 +146,8 @@ class YamlFile:
         self.path = path
         text = read_text(path, what)
         try:
-            self._root = yaml.compose(text, Loader=_Loader)
-            self.data = read_yaml(text, _Loader, unique=True)
+            self._root = yaml.compose(text, Loader=_ExponentLoader)
+            self.data = read_yaml(text, _ExponentLoader, unique=True)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""

@@ -1,1 +1,1 @@
-"""Workflows: how an LLM is led to an answer, one file a workflow. See `base` for the protocol."""
+"""Workflows: how an LLM is driven to an answer, one file per workflow. See `base` for the protocol."""

@@ -37,7 +37,7 @@ class _Int(_Written, int): ...
 class _Float(_Written, float): ...
 
 
-class _Loader(yaml.SafeLoader):
+class _JSONLoader(yaml.SafeLoader):
     """YAML as JSON reads it: dates, `no`, `on` and `12:30` are text, and so are all keys."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
@@ -54,9 +54,9 @@ for _tag, _pattern in (
     ("int", "^[-+]?[0-9]+$"),
     ("float", r"^[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?$"),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), None)
-_Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: _Int(str(node.value)))
-_Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: _Float(str(node.value)))
+    _JSONLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), None)
+_JSONLoader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: _Int(str(node.value)))
+_JSONLoader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: _Float(str(node.value)))
 
 
 def parse(text: str, source: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def parse(text: str, source: str) -> dict[str, Any]:
         if text.lstrip("\ufeff \t\r\n").startswith("{"):
             document = json.loads(text.lstrip("\ufeff"), parse_int=_Int, parse_float=_Float)
         else:
-            document = read_yaml(text, _Loader)
+            document = read_yaml(text, _JSONLoader)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{source} is neither JSON nor YAML: {error}") from None
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3."):
