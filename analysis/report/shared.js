@@ -26,7 +26,12 @@ function h(tag, settings, ...children) {
 const at = (id) => document.getElementById(id);
 const fill = (id, ...children) => at(id).replaceChildren(...children.flat().filter((child) => child !== null
   && child !== undefined));
-const percent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(1));
+// A tie goes to the even digit, as in the charts and in the terminal; toFixed would round 29.25 up.
+const percent = (share) => {
+  if (share === null || share === undefined) return "–";
+  const value = 100 * share;
+  return (value % 1 === 0.25 ? value - 0.05 : value).toFixed(1);
+};
 const count = (number) => number.toLocaleString("en-US");
 const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 const digits = (value) => String(Number(value.toPrecision(3)));

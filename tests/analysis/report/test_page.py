@@ -78,6 +78,10 @@ def test_published_means_have_no_tab_of_errors(visit: Visiting) -> None:
     assert page.locator("#tabs a").all_inner_texts() == ["Results", "Details"]
     assert page.locator("#board tbody tr").count() == 21
     assert page.locator("[data-tab=results] section:visible h2").all_inner_texts() == ["Scores", "Matching"]
+    shown = page.evaluate("[...Array(10001).keys()].map((number) => percent(number / 10000))")
+    assert shown == [
+        f"{100 * (number / 10000):.1f}" for number in range(10001)
+    ]  # as figures and the terminal have them
 
 
 def test_the_card_names_the_system_of_the_sentence_above_it(visit: Visiting) -> None:
