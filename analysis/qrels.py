@@ -3,7 +3,7 @@
 What is relevant is known in one of two ways:
 
 - By ids: the question's meta names the relevant documents (`text_ids`), and the calls that went through name the
-  passages that they found (`found` of a step). A passage's id is its document's id, "#" and the number of the chunk; it
+  passages that they found (`retrieved_ids`). A passage's id is its document's id, "#" and the number of the chunk; it
   is cut at the last "#" where a number follows. The ranking of an episode is its calls in the order made, each with the
   best first; a document has the first rank at which any of its passages was found. The metrics (`rank_metrics`) are
   of the whole list (k = the number of different documents found, and at least 1) and at fixed k, FIXED: how many
@@ -63,11 +63,11 @@ def by_texts(evidence: Sequence[str], missing: Sequence[str]) -> dict[str, float
 def documents(steps: Sequence[Step]) -> list[str]:
     """The different documents that the calls of an episode found, each at its first rank.
 
-    >>> documents([Step(kind="call", api="retrieve", found=["a#2", "b#1", "a#1"])])
+    >>> documents([Step(kind="call", api="retrieve", retrieved_ids=["a#2", "b#1", "a#1"])])
     ['a', 'b']
     """
     calls = (step for step in steps if step.kind == "call" and step.error is None)
-    return list(dict.fromkeys(document(passage) for step in calls for passage in step.found))
+    return list(dict.fromkeys(document(passage) for step in calls for passage in step.retrieved_ids))
 
 
 def document(passage: str) -> str:

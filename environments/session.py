@@ -153,7 +153,7 @@ class Session:
         is_cut = len(result.observation) > characters
         if is_cut:
             result = dataclasses.replace(result, observation=cut(result.observation, characters))
-        seen: dict[str, Any] = {"observation": result.observation, "cut": is_cut, "found": result.retrieved_ids}
+        seen: dict[str, Any] = {"observation": result.observation, "cut": is_cut, "retrieved_ids": result.retrieved_ids}
         step = Step.of(kind="call", api=api, arguments=written, error=result.error, seconds=seconds, **seen)
         self._record(step)
         if failure is not None:

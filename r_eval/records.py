@@ -130,7 +130,7 @@ class Step(Record):
         api, arguments: Of a call, as the model gave them.
         observation: What the environment returned, as the model saw it.
         cut: Of a call, whether the observation was shortened.
-        found: Of a call of a search, the ids of the passages that it found, the best first.
+        retrieved_ids: Of a call of a search, the ids of the passages that it found, the best first.
         error: Of a call, its kind; of an answer that could not be read, "unparsed"; of a thought, why the reply is not
             a whole one: "length" (cut at max_tokens), "content_filter", "refusal" or "empty"; or "invented": it went on
             with an observation of its own, which was cut off.
@@ -149,7 +149,7 @@ class Step(Record):
     arguments: dict[str, Any] | None = None
     observation: str | None = None
     cut: bool = Field(default=False, exclude_if=_empty)
-    found: list[str] = Field(default_factory=list, exclude_if=_empty)
+    retrieved_ids: list[str] = Field(default_factory=list, exclude_if=_empty)
     error: str | None = None
     request: list[Count] = Field(default_factory=list, exclude_if=_empty)
     reasoning: str = ""

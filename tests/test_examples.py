@@ -95,7 +95,7 @@ def test_every_pipeline_of_the_sweep_reads_as_many_passages_as_it_says(tmp_path:
     episodes = list(ran("rag-sweep/sweep.yaml", tmp_path, **changes).episodes())
     assert len(episodes) == 4 * len(retrievers)
     for episode in episodes:
-        (ids,) = [step.found for step in episode.steps if step.kind == "call"]
+        (ids,) = [step.retrieved_ids for step in episode.steps if step.kind == "call"]
         assert len(ids or []) == (2 if "top_k=2" in episode.workflow else 4)
 
 

@@ -176,7 +176,7 @@ def _wanted(episode: Episode) -> list[dict[str, Any]]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    data: dict[str, Any] = step.model_dump(exclude_defaults=True, exclude={"tokens", "found", "seconds"})
+    data: dict[str, Any] = step.model_dump(exclude_defaults=True, exclude={"tokens", "retrieved_ids", "seconds"})
     if step.seconds:
         data["seconds"] = rounded(step.seconds)
     if step.tokens is not None:

@@ -67,7 +67,7 @@ def over(
     def changes(cell: Any, number: int) -> dict[str, Any]:
         letter = verdicts[cell.workflow][number]
         found = [] if letter == "w" else ["right#1"]
-        step = Step(kind="call", api="retrieve", observation="A text.", found=found or ["no#1"])
+        step = Step(kind="call", api="retrieve", observation="A text.", retrieved_ids=found or ["no#1"])
         answer = "Nairobi" if letter == "r" else "Nakuru"
         outcome = Outcome(kind="llm_failure" if letter == "x" else "finished")
         return {"steps": [] if cell.workflow == "direct" else [step], "answer": answer, "outcome": outcome}

@@ -26,7 +26,7 @@ LETTERS = "rwwrwwww"
 
 def search(*found: str, **changes: Any) -> Step:
     """A call that found these passages."""
-    fields = {"api": "retrieve", "observation": "; ".join(found), "found": list(found), **changes}
+    fields = {"api": "retrieve", "observation": "; ".join(found), "retrieved_ids": list(found), **changes}
     return Step(kind="call", **fields)
 
 

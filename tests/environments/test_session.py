@@ -246,7 +246,7 @@ def test_an_api_may_say_how_its_value_is_read_and_what_it_found(
 ) -> None:
     opened = Opened(sandbox, Atlas())
     assert opened.call(api, **arguments) == CallResult(value, observation, None, ids)
-    assert opened.steps[0].found == ids
+    assert opened.steps[0].retrieved_ids == ids
     written = ", ".join(f"{key}={text!r}" for key, text in arguments.items())
     assert opened.program(f"{api}({written})").answer == value
     assert opened.session.specs[api].returns == "list[str]"

@@ -51,7 +51,7 @@ def step(text: str) -> Step:
 def steps(case: dict[str, Any]) -> list[Step]:
     """The steps, each call with the passages that it found."""
     made, found = [step(text) for text in case["steps"]], iter(case.get("found", []))
-    return [one.model_copy(update={"found": next(found, [])}) if one.kind == "call" else one for one in made]
+    return [one.model_copy(update={"retrieved_ids": next(found, [])}) if one.kind == "call" else one for one in made]
 
 
 def right(case: dict[str, Any]) -> dict[str, list[str]]:

@@ -58,16 +58,16 @@ def under(corpus: Corpus, sandbox: Sandbox) -> Under:
 
 def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(under: Under) -> None:
     step = under(Noisy(3))
-    assert sum(key.startswith("noise:") for key in step.found) == 3
-    assert [key for key in step.found if not key.startswith("noise:")] == under().found
+    assert sum(key.startswith("noise:") for key in step.retrieved_ids) == 3
+    assert [key for key in step.retrieved_ids if not key.startswith("noise:")] == under().retrieved_ids
     seen = re.findall(r"^\[(.*?)\]", step.observation or "", re.MULTILINE)
-    assert seen == [key.removeprefix("noise:") for key in step.found]
+    assert seen == [key.removeprefix("noise:") for key in step.retrieved_ids]
     assert len(set(seen)) == 7
 
 
 def test_noise_is_from_other_documents_and_never_from_the_relevant_one(under: Under) -> None:
     step = under(Noisy(25), top_k=1, query="mill built")
-    documents = [key.removeprefix("noise:").rpartition("#")[0] for key in step.found]
+    documents = [key.removeprefix("noise:").rpartition("#")[0] for key in step.retrieved_ids]
     assert len(documents) > 15
     assert len(set(documents)) == len(documents)
     assert "m3" not in documents[1:] or documents[0] == "m3"

@@ -55,8 +55,8 @@ def test_a_passage_has_its_documents_id_and_its_place_and_a_model_reads_both(tmp
     session = Session(Corpus(source), sandbox, steps.append)
     result = asyncio.run(session.call("retrieve", {"query": "Some table on trees", "top_k": 2}))
     texts = {f"{row['id']}#1": row["text"] for row in ROWS}
-    assert result.observation == "\n\n".join(f"[{key}] {texts[key]}" for key in steps[0].found)
-    assert sorted(steps[0].found) == ["chairs#2#1", "pears#1"]
+    assert result.observation == "\n\n".join(f"[{key}] {texts[key]}" for key in steps[0].retrieved_ids)
+    assert sorted(steps[0].retrieved_ids) == ["chairs#2#1", "pears#1"]
 
 
 def test_the_version_is_of_content_and_settings_and_not_of_the_place(tmp_path: Path) -> None:
