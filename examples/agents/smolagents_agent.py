@@ -6,6 +6,8 @@ import os
 from smolagents import MCPClient, OpenAIModel, ToolCallingAgent
 
 with MCPClient({"url": os.environ["R_EVAL_MCP_URL"], "transport": "streamable-http"}) as tools:
+    for argument in (argument for tool in tools for argument in tool.inputs.values()):
+        argument["nullable"] = "default" in argument  # smolagents requires every other argument
     model = OpenAIModel(
         model_id=os.environ["OPENAI_MODEL"],
         api_base=os.environ["OPENAI_BASE_URL"],
