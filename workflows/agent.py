@@ -33,6 +33,7 @@ from r_eval.environments.sandbox import answer_text
 from r_eval.errors import MissingExtra
 from r_eval.files import is_file
 from r_eval.fingerprints import settings_hashes
+from r_eval.llms.json_text import FENCE
 from r_eval.llms.reply import encode_body
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
@@ -202,7 +203,7 @@ def _parse_output(output: str) -> tuple[str, bool]:
     """The answer in a program's output, and whether it is the key of a JSON object: the last non-empty line, the end
     from the last line that begins with a brace, or all; otherwise the last line is the answer itself.
     """
-    text = CONTROL.sub("", output).strip()
+    text = FENCE.sub("", CONTROL.sub("", output).strip()).strip()
     line = LINE_END.split(text)[-1].strip()
     for candidate in (line, text[text.rfind("\n{") + 1 :], text):
         with contextlib.suppress(ValueError):

@@ -28,7 +28,9 @@ from r_eval.workflows.base import (
 MAX_TEXT, MAX_ANSWER = 20_000, 40_000
 """Characters of a reply that are searched for tags and for an answer."""
 _ANSWER = r"(?:(?:final|correct|short)\s+)?answers?|(?:最终)?答案"
-_OTHER = "回答|答え?|답변?|réponse|respuesta|risposta|antwort|ответ"
+_OTHER = (
+    "(?:最終)?回答|答え?|답변?|정답|réponse(?: finale)?|resp(?:ue|o)sta(?: final)?|risposta(?: finale)?|antwort|ответ"
+)
 _SENTENCE = rf"""(?:[^.!?。]{{1,80}}?[,，]\s*)?
 (?:(?:so|thus|therefore|hence|in\ conclusion),?\s+|(?:所以|因此)[,，]?\s*|here(?:\ is|['’]s)\s+)?
 (?:(?:(?:the|my)\s+)?(?:{_ANSWER})(?:\s+to\s+(?:the|this|that|your)\s+question)?

@@ -39,6 +39,11 @@ LANGUAGES = ("", "python", "py", "python3", "tool_code")
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
+MARK = re.compile(
+    r"^(?:`{1,3}(?:python|py)?\b[ \t]*+|(?:<[\w|]{1,30}>)+)|(?<=[^\s`])`{1,3}$|(?:</\w{1,30}>|<\|\w{1,30}\|>)+$",
+    re.MULTILINE,
+)
+"""What surrounds a program in its line."""
 START, STOP = "```python", ("\n```", f"\n{QUESTION.strip()}")
 """The start of a base model's program and its stop sequences."""
 
@@ -79,9 +84,11 @@ def program_in(text: str) -> str:
         if language.lower() in LANGUAGES:
             return textwrap.dedent(code).strip()
     text = text[:MAX_BARE]
+    whole = _readable(text.split("\n"), 1)
+    text = MARK.sub("", text)
     starts = itertools.islice(BEGINNING.finditer(text), TRIES)
     candidates = (_readable(text[start.start() :].split("\n"), TRIES) for start in starts)
-    return _readable(text.split("\n"), 1) or next(filter(None, candidates), "")
+    return whole or next(filter(None, candidates), "")
 
 
 def _readable(lines: list[str], tries: int) -> str:

@@ -60,6 +60,11 @@ def test_a_program_may_catch_an_error_of_an_api(play: Any) -> None:
         "```py\nanswer = 'omelette'\n```\n```python\nanswer = 2\n```",
         "```python\nanswer = 'omelette'",
         "As data:\n```json\n[1]\n```\nIn Python:\n``` Python3\nanswer = 'omelette'\n```",
+        "```python answer = find_dish(name='o')[0]```",
+        "I write:\n```answer = find_dish(name='o')[0]```",
+        "`answer = find_dish(name='o')[0]`",
+        "<pre><code>answer = find_dish(name='o')[0]</code></pre>",
+        "<|python_tag|>answer = find_dish(name='o')[0]<|eom_id|>",
         "1. Look:\n   ```python\n   dish = find_dish(name='o')[0]\n   answer = dish\n   ```",
     ],
 )
