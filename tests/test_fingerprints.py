@@ -41,7 +41,8 @@ class Trams(Environment):
         return self._stops[: self._top]
 '''
 WORKFLOW = """from r_eval.llms.base import Message, Request
-from r_eval.workflows.base import Workflow, finished, prompt
+from r_eval.workflows.answers import finished
+from r_eval.workflows.base import Workflow
 
 
 class Mine(Workflow):
@@ -49,7 +50,7 @@ class Mine(Workflow):
     PROMPTS = ("mine",)
 
     async def run(self, question, session, llm, limits):
-        reply = await llm.generate(Request([Message("user", prompt(Mine, "mine"))]))
+        reply = await llm.generate(Request([Message("user", self.prompt("mine"))]))
         return finished(reply.text, "text")
 """
 CONDITION = """from r_eval.environments.conditions.base import Condition

@@ -19,7 +19,8 @@ from aiohttp import web
 from r_eval.environments.serve.mcp_server import asgi_response, server_of
 from r_eval.environments.session import CallResult
 from r_eval.workflows.agent_messages import MODEL, InvalidRequest, completion, completion_chunks, parse_request
-from r_eval.workflows.base import CALLS_PER_TURN, LimitReached, Limits, LLMProtocol, SessionProtocol
+from r_eval.workflows.base import LimitReached, Limits, LLMProtocol, SessionProtocol
+from r_eval.workflows.conversation import CALLS_PER_TURN
 
 MAX_BODY = 4 << 20
 """Bytes of a request."""

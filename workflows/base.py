@@ -22,9 +22,9 @@ from r_eval.errors import UserError
 from r_eval.fingerprints import code_hashes, short_hash
 from r_eval.grid import Limits as Limits  # part of the interface of workflows
 from r_eval.isolation import describe
-from r_eval.llms.base import Message, Reply, Request, ToolSpec
+from r_eval.llms.base import Message, Reply, Request
 from r_eval.plugins import unknown
-from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
+from r_eval.records import Document, Outcome, Question, Step
 
 
 class SessionProtocol(Protocol):
@@ -102,16 +102,6 @@ class TaskInput:
         return "\n\n".join([*(f"{d.title}\n{d.text}".strip() for d in self.context), text])
 
 
-CALLS_PER_TURN = 8
-"""Tool calls of one reply that are carried out."""
-FINISH = ToolSpec(
-    "Finish",
-    "End with the answer.",
-    {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
-)
-"""The tool that submits the answer."""
-
-
 class LimitReached(Exception):
     """A limit ends the episode; `cause` names it: "steps", "tokens", "calls".
 
@@ -163,6 +153,12 @@ class Workflow:
     ) -> WorkflowResult:
         """Guide the LLM to an answer."""
         raise NotImplementedError
+
+    @classmethod
+    def prompt(cls, name: str, **values: str) -> str:
+        """A prompt file with its $names substituted; values are not searched for $names."""
+        owner: Any = cls
+        return Template(prompt_text(owner, name)).substitute(values)
 
     def most_calls(self, limits: Limits) -> int:
         """Most LLM calls of an episode, ignoring `limits.calls`: one per turn of a conversation and the last chance."""
@@ -221,44 +217,3 @@ def prompt_text(owner: Any, name: str) -> str:
     files = [folder / "prompts" / f"{name}.md" for folder in folders]
     path = next((file for file in files if file.exists()), files[0])
     return path.read_text(encoding="utf-8").strip()
-
-
-def prompt(owner: type[Workflow], name: str, **values: str) -> str:
-    """A prompt file with its $names substituted; values are not searched for $names."""
-    cls: Any = owner
-    return Template(prompt_text(cls, name)).substitute(values)
-
-
-def finished(answer: str, how: str) -> WorkflowResult:
-    """The result of an episode that ended with an answer."""
-    return WorkflowResult(answer, Outcome(kind="finished"), how)
-
-
-def ended(kind: OutcomeKind, cause: str, detail: str = "", answer: str = "") -> WorkflowResult:
-    """The result of an episode with another outcome."""
-    return WorkflowResult(answer, Outcome(kind=kind, cause=cause, detail=detail), "" if answer else "unparsed")
-
-
-def tool_specs(session: SessionProtocol) -> list[ToolSpec]:
-    """The query APIs as tools."""
-    return [ToolSpec(s.name, f"{s.summary} {s.details}".strip(), s.json_schema()) for s in session.specs.values()]
-
-
-def completion_prompt(messages: Sequence[Message], start: str) -> tuple[Message, ...]:
-    """A conversation as one text for a base model to complete; the reply continues after `start`.
-
-    A blank line precedes every part except replies of the LLM and observations.
-    """
-    follows = [m.role == "assistant" or m.content.startswith("Observation ") for m in messages]
-    parts = [m.content if is_next else f"\n{m.content}" for m, is_next in zip(messages, follows, strict=True)]
-    return (Message("user", "\n".join([*parts, start]).strip()),)
-
-
-def with_note(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
-    """A conversation with a text of the workflow appended, to the latest message if it is from the user or a tool: many
-    chat templates require alternating user and assistant turns.
-    """
-    *earlier, last = messages
-    if last.role == "assistant":
-        return (*messages, Message("user", text))
-    return (*earlier, dataclasses.replace(last, content=f"{last.content}\n\n{text}"))

@@ -25,22 +25,20 @@ from typing import Any
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.session import cut
+from r_eval.grid import Limits
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.records import Outcome
+from r_eval.workflows.answers import finished
 from r_eval.workflows.base import (
     LimitReached,
-    Limits,
     LLMProtocol,
     SessionProtocol,
     TaskInput,
     Workflow,
     WorkflowResult,
-    finished,
     positive_int,
-    prompt,
-    tool_specs,
-    with_note,
 )
+from r_eval.workflows.conversation import tool_specs, with_note
 from r_eval.workflows.fc import initial_messages, observation_of
 
 FINISH = ToolSpec(
@@ -106,7 +104,7 @@ class DFSDT(Workflow):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        system = prompt(DFSDT, "dfsdt", domain=session.description, instruction=question.instruction)
+        system = DFSDT.prompt("dfsdt", domain=session.description, instruction=question.instruction)
         messages = initial_messages(question, system, {"return_type": "give_answer"}, "final_answer")
         search = _Search(self, session, llm, limits)
         try:
@@ -151,7 +149,7 @@ class _Search:
             return None
         for _ in range(self.settings.beam):
             self.session.restore(node.state)
-            tried = prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.attempts))
+            tried = DFSDT.prompt("dfsdt_diversity", tried="\n".join(node.attempts))
             messages = with_note(node.messages, tried) if node.attempts else node.messages
             child = await self._grow(node, await self.llm.generate(Request(messages, tools=self.tools), node.depth))
             self.calls += 1
@@ -178,7 +176,7 @@ class _Search:
         child = Node(node.messages, node.state, depth, node.turns + 1)
         if call is None:
             attempt: dict[str, Any] = {"thought": cut(reply.text, ATTEMPT_CHARACTERS)}
-            child.messages += (reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
+            child.messages += (reply.message(), Message("user", DFSDT.prompt("dfsdt_continue")))
         else:
             output = await self._carry_out(call, child)
             result = {"function_output": cut(output, ATTEMPT_CHARACTERS)}

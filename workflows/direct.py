@@ -6,19 +6,9 @@ A base model gets one text that ends in "Answer:".
 from __future__ import annotations
 
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import free_answer
-from r_eval.workflows.base import (
-    Limits,
-    LLMProtocol,
-    SessionProtocol,
-    TaskInput,
-    Workflow,
-    WorkflowResult,
-    completion_prompt,
-    ended,
-    finished,
-    prompt,
-)
+from r_eval.workflows.answers import ended, finished, free_answer
+from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.conversation import completion_prompt
 
 QUESTION, ANSWER = "Question: ", "Answer:"
 """Labels in a base model's text."""
@@ -35,7 +25,7 @@ class Direct(Workflow):
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
         name = "direct_documents" if question.context else "direct"
-        system = prompt(Direct, name, instruction=question.instruction)
+        system = Direct.prompt(name, instruction=question.instruction)
         label = "" if llm.chat else QUESTION
         return await answer_once(question, system, question.with_documents(f"{label}{question.text}"), llm)
 

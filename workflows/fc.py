@@ -8,23 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from r_eval.grid import Limits
 from r_eval.llms.base import Message, Reply, Request, ToolCall
-from r_eval.workflows.answers import finish_answer, free_answer
-from r_eval.workflows.base import (
-    CALLS_PER_TURN,
-    FINISH,
-    LimitReached,
-    Limits,
-    LLMProtocol,
-    SessionProtocol,
-    TaskInput,
-    Workflow,
-    WorkflowResult,
-    ended,
-    finished,
-    prompt,
-    tool_specs,
-)
+from r_eval.workflows.answers import ended, finish_answer, finished, free_answer
+from r_eval.workflows.base import LimitReached, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.conversation import CALLS_PER_TURN, FINISH, tool_specs
 
 
 class FC(Workflow):
@@ -36,7 +24,7 @@ class FC(Workflow):
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
         tools = (*tool_specs(session), FINISH)
-        system = prompt(FC, "fc", domain=session.description, instruction=question.instruction)
+        system = FC.prompt("fc", domain=session.description, instruction=question.instruction)
         messages = list(initial_messages(question, system, {}, "answer"))
         for _ in range(limits.steps):
             reply = await llm.generate(Request(tuple(messages), tools=tools))
@@ -46,7 +34,7 @@ class FC(Workflow):
                     return finished(answer, "finish")
                 messages += await run_tool_calls(reply, session, llm)
             elif reply.finish == "length":
-                note = prompt(FC, "cut_reply")
+                note = FC.prompt("cut_reply")
                 llm.note(note)
                 messages += [reply.message(), Message("user", note)]
             else:

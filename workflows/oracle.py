@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from r_eval.environments.sandbox import answer_text
-from r_eval.workflows.base import (
-    Limits,
-    LLMProtocol,
-    SessionProtocol,
-    TaskInput,
-    Workflow,
-    WorkflowResult,
-    ended,
-    finished,
-)
+from r_eval.workflows.answers import ended, finished
+from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
 
 
 class Oracle(Workflow):

@@ -17,18 +17,9 @@ import warnings
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.schema import shapes
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.base import (
-    Limits,
-    LLMProtocol,
-    SessionProtocol,
-    TaskInput,
-    Workflow,
-    WorkflowResult,
-    completion_prompt,
-    ended,
-    finished,
-    prompt,
-)
+from r_eval.workflows.answers import ended, finished
+from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.conversation import completion_prompt
 from r_eval.workflows.direct import QUESTION
 
 MAX_FENCED, MAX_BARE = 200_000, 20_000
@@ -59,7 +50,7 @@ class PAL(Workflow):
     ) -> WorkflowResult:
         specs, label = list(session.specs.values()), "" if llm.chat else QUESTION
         stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
-        system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
+        system = PAL.prompt("pal", domain=session.description, stubs=stubs, instruction=question.instruction)
         messages = [Message("system", system)]
         for demonstration in question.demonstrations:
             program = f"```python\n{demonstration.program.strip()}\n```"

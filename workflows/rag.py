@@ -17,18 +17,10 @@ from typing import Any
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CHARACTERS_A_TOKEN, cut
 from r_eval.errors import UserError
+from r_eval.grid import Limits
 from r_eval.records import Question
-from r_eval.workflows.base import (
-    Limits,
-    LLMProtocol,
-    SessionProtocol,
-    TaskInput,
-    Workflow,
-    WorkflowResult,
-    ended,
-    positive_int,
-    prompt,
-)
+from r_eval.workflows.answers import ended
+from r_eval.workflows.base import LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult, positive_int
 from r_eval.workflows.direct import answer_once
 
 LENGTHS = ("top_k", "k", "limit", "max_results")
@@ -66,8 +58,8 @@ class RAG(Workflow):
             texts = await self._retrieve(question.query or question.text, session)
         characters = limits.observation * CHARACTERS_A_TOKEN
         passages = "\n\n".join(f"[{i}] {cut(text, characters)}" for i, text in enumerate(texts, 1))
-        system = prompt(RAG, "rag", domain=session.description, instruction=question.instruction)
-        user = prompt(RAG, "rag_question", passages=passages or "Nothing was found.", question=question.text)
+        system = RAG.prompt("rag", domain=session.description, instruction=question.instruction)
+        user = RAG.prompt("rag_question", passages=passages or "Nothing was found.", question=question.text)
         return await answer_once(question, system, question.with_documents(user), llm)
 
     async def _retrieve(self, query: str, session: SessionProtocol) -> list[str]:

@@ -11,22 +11,13 @@ import json
 from collections.abc import Sequence
 
 from r_eval.environments.schema import ApiSpec
+from r_eval.grid import Limits
 from r_eval.llms.base import Message, Request, ToolCall
 from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Step
-from r_eval.workflows.answers import THOUGHT, action_answer
-from r_eval.workflows.base import (
-    LimitReached,
-    Limits,
-    LLMProtocol,
-    SessionProtocol,
-    TaskInput,
-    Workflow,
-    WorkflowResult,
-    completion_prompt,
-    finished,
-    prompt,
-)
+from r_eval.workflows.answers import THOUGHT, action_answer, finished
+from r_eval.workflows.base import LimitReached, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.conversation import completion_prompt
 
 STOP = ("\nObservation",)
 
@@ -67,7 +58,7 @@ async def observation_of(action: ToolCall | None, step: int, session: SessionPro
     if action is not None:
         return (await session.call(action.name, action.arguments)).observation
     forms = ", ".join([*(call_form(spec) for spec in session.specs.values()), "Finish[answer]"])
-    note = prompt(ReAct, "react_unreadable", step=str(step + 1), forms=forms)
+    note = ReAct.prompt("react_unreadable", step=str(step + 1), forms=forms)
     llm.note(note)
     return note
 
@@ -75,18 +66,18 @@ async def observation_of(action: ToolCall | None, step: int, session: SessionPro
 def initial_messages(question: TaskInput, session: SessionProtocol) -> list[Message]:
     """The messages before the first reply: instructions, demonstrations, the question."""
     actions = "\n".join(map(api_description, session.specs.values()))
-    system = prompt(ReAct, "react", domain=session.description, actions=actions, instruction=question.instruction)
+    system = ReAct.prompt("react", domain=session.description, actions=actions, instruction=question.instruction)
     messages = [Message("system", system)]
     for demonstration in question.demonstrations:
         messages.append(Message("user", f"Question: {demonstration.question}"))
         *thoughts, last = demonstration.thoughts
         step = 0
         for step, (thought, call) in enumerate(zip(thoughts, demonstration.calls, strict=True), 1):
-            thought = thought or prompt(ReAct, "react_thought", call=call.api or "")
+            thought = thought or ReAct.prompt("react_thought", call=call.api or "")
             action = format_action(call, session.specs[call.api or ""])
             messages.append(Message("assistant", f"Thought {step}: {thought}\nAction {step}: {action}"))
             messages.append(Message("user", f"Observation {step}: {call.observation or ''}"))
-        ending = f"{last or prompt(ReAct, 'react_finish')}\nAction {step + 1}: Finish[{demonstration.answer}]"
+        ending = f"{last or ReAct.prompt('react_finish')}\nAction {step + 1}: Finish[{demonstration.answer}]"
         messages.append(Message("assistant", f"Thought {step + 1}: {ending}"))
     return [*messages, Message("user", question.with_documents(f"Question: {question.text}"))]
 

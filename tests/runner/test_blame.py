@@ -102,7 +102,8 @@ def test_whatever_a_workflow_or_a_condition_does_is_its_own_episodes_outcome(kin
 GROUPED = """
 import asyncio
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.base import Workflow, finished
+from r_eval.workflows.answers import finished
+from r_eval.workflows.base import Workflow
 
 class Grouped(Workflow):
     async def run(self, question, session, llm, limits):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from r_eval.llms.base import Reply, ToolCall
-from r_eval.workflows.base import CALLS_PER_TURN
+from r_eval.workflows.conversation import CALLS_PER_TURN
 from r_eval.workflows.fc import FC
 
 
