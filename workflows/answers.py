@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Mapping
 
-from r_eval.environments.sandbox import answer_text
+from r_eval.environments.sandbox import ProgramResult, answer_text
 from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.llms.json_text import FENCE, json_values
@@ -175,6 +175,13 @@ async def last_chance(
     if not answer:
         return ended("exhausted", limit.cause, f"{limit}; no answer at the last chance either")
     return answered_after(limit, answer)
+
+
+def program_result(result: ProgramResult) -> WorkflowResult:
+    """The result of an episode whose answer a program computes."""
+    if result.error is not None:
+        return ended("tool_misuse", result.error.cause, result.error.message)
+    return finished(answer_text(result.answer), "program")
 
 
 def answered_after(limit: LimitReached, answer: str) -> WorkflowResult:

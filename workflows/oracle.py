@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from r_eval.environments.sandbox import answer_text
-from r_eval.workflows.answers import ended, finished
+from r_eval.workflows.answers import ended, program_result
 from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
 
 
@@ -19,7 +18,4 @@ class Oracle(Workflow):
         program = question.solution.program if question.solution else None
         if not program:
             return ended("gave_up", "no_program", "the question has no gold program")
-        result = await session.run_program(program)
-        if result.error is not None:
-            return ended("tool_misuse", result.error.cause, result.error.message)
-        return finished(answer_text(result.answer), "program")
+        return program_result(await session.run_program(program))

@@ -14,10 +14,9 @@ import re
 import textwrap
 import warnings
 
-from r_eval.environments.sandbox import answer_text
 from r_eval.environments.schema import shapes
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import ended, finished
+from r_eval.workflows.answers import ended, program_result
 from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
 from r_eval.workflows.conversation import completion_prompt
 from r_eval.workflows.direct import QUESTION
@@ -61,10 +60,7 @@ class PAL(Workflow):
         code = program_in(text if llm.chat or "```" in text else f"{START}\n{text.strip()}\n```")
         if not code:
             return ended("tool_misuse", "no_program", "the reply holds no program")
-        result = await session.run_program(code)
-        if result.error is not None:
-            return ended("tool_misuse", result.error.cause, result.error.message)
-        return finished(answer_text(result.answer), "program")
+        return program_result(await session.run_program(code))
 
 
 def program_in(text: str) -> str:

@@ -232,6 +232,7 @@ def test_no_reply_raises(text: str) -> None:
         ("x", "\n", "```x"),
         ("```", "x", ""),
         ("```", " ", "x"),
+        *(("", piece, "") for piece in ("`", "`x", "<x>", "</x>", "<|x|>", "x`\n")),
         ("```python\n", "\n ", "x"),
         ("", "```x", ""),
         ("A, ", ", ", "so the answer is x"),
