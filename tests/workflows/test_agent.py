@@ -15,12 +15,12 @@ import pytest
 from r_eval import load_run
 from r_eval.errors import UserError
 from r_eval.grid import Grid
-from r_eval.llms.base import LLMError, Reply, Request, ToolCall
-from r_eval.records import Document, Question, Tokens
+from r_eval.llms.base import Reply, Request, ToolCall
+from r_eval.records import Document, Tokens
 from r_eval.runner.plan import resolve
 from r_eval.workflows.agent import VARIABLES, Agent
 from r_eval.workflows.base import Workflow
-from tests.workflow_contract import WorkflowContract
+from tests.workflow_contract import DEMONSTRATION, WorkflowContract
 from tests.workflows.conftest import QUESTION, Play
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
@@ -75,7 +75,9 @@ def test_a_program_is_handed_the_question_and_two_addresses_and_nothing_else(
     for name, value in (("MY_SETTING", "ä"), ("MY_SECRET", "hidden"), ("OPENAI_API_KEY", "sk-real")):
         monkeypatch.setenv(name, value)
     question = QUESTION.model_copy(update={"context": [Document(title="A book", text="Eggs.")]})
-    played = play(function("show_input", pass_env=["MY_SETTING", "UNSET"]), "", shown=[EXAMPLE], question=question)
+    played = play(
+        function("show_input", pass_env=["MY_SETTING", "UNSET"]), "", shown=[DEMONSTRATION], question=question
+    )
     handed = json.loads(played.answer)
     keys, variables = handed["keys"], handed["variables"]
     assert (handed["files"], handed["folder"]) == ([], variables["HOME"])
@@ -88,22 +90,14 @@ def test_a_program_is_handed_the_question_and_two_addresses_and_nothing_else(
     assert (keys["question"], keys["instruction"]) == (question.question, "Answer in one word.")
     assert keys["context"] == [{"title": "A book", "text": "Eggs."}]
     ((shown,), domain) = keys["demonstrations"], keys["domain"]
-    assert (shown["question"], shown["answer"], shown["calls"][0]["name"]) == ("In a pizza?", "flour", "ingredients")
+    assert (shown["question"], shown["answer"]) == (DEMONSTRATION.question, *DEMONSTRATION.answers)
+    assert [call["name"] for call in shown["calls"]] == ["find_dish", "ingredients"]
     assert domain
     assert keys.keys() == {*VARIABLES.values(), "domain", "demonstrations", "context"}
 
 
 def test_a_coroutine_answers_and_what_it_prints_does_not_count(play: Play) -> None:
     assert play(function("asynchronous"), ["café Ωmega 日本"]).answer == "café Ωmega 日本"
-
-
-EXAMPLE = Question(
-    id="q0",
-    question="In a pizza?",
-    answers=["flour"],
-    level="KS",
-    program='answer = ingredients(dish="pizza")[0]',
-)
 
 
 @pytest.mark.parametrize(
@@ -143,32 +137,26 @@ def test_the_answer_is_the_last_line(
 
 
 @pytest.mark.parametrize(
-    ("limits", "cause", "calls"),
-    [({"steps": 3}, "steps", 3), ({"calls": 2}, "calls", 2), ({"tokens": 40}, "tokens", 3)],
+    ("name", "limits", "answer", "kind", "thoughts", "calls", "notes"),
+    [
+        ("until_refused", {"steps": 3}, "400 limit_reached", "tool_misuse", 3, 0, 0),
+        ("until_refused", {"calls": 2}, "400 limit_reached", "tool_misuse", 2, 0, 0),
+        ("until_refused", {"tokens": 40}, "400 limit_reached", "tool_misuse", 3, 0, 0),
+        ("looks_until_refused", {"steps": 2}, "16", "exhausted", 0, 16, 0),
+        ("mistaken", {"steps": 4}, "5 limit_reached", "exhausted", 0, 0, 4),
+    ],
+    ids=["LLM calls", "calls of the grid", "tokens", "eight query API calls a step", "an invalid request is a step"],
 )
 def test_a_limit_is_an_error_for_the_program_which_may_still_answer(
-    play: Play, limits: dict[str, int], cause: str, calls: int
+    play: Play, name: str, limits: dict[str, int], answer: str, kind: str, thoughts: int, calls: int, notes: int
 ) -> None:
-    played = play(function("until_refused"), "go on", **limits)
-    assert played.answer == "400 limit_reached"
-    assert (played.outcome, len(played.thoughts)) == (("tool_misuse", cause), calls)
-    played = play(function("until_refused"), "go on", **limits, last_chance=False)
-    assert (played.answer, played.outcome, len(played.thoughts)) == ("", ("tool_misuse", cause), calls)
-
-
-def test_calls_of_query_apis_are_bounded_by_the_steps(play: Play) -> None:
-    played = play(function("looks_until_refused"), "", steps=2)
-    assert (played.answer, played.outcome, len(played.calls)) == ("16", ("exhausted", "steps"), 16)
-
-
-def test_an_invalid_request_costs_a_step(play: Play) -> None:
-    played = play(function("mistaken"), "", steps=4)
-    assert (played.answer, played.outcome) == ("5 limit_reached", ("exhausted", "steps"))
-    assert (len(played.notes), played.thoughts) == (4, [])
-
-
-def fail(request: Request) -> Reply:
-    raise LLMError("connection", "the server is down")
+    played = play(function(name), "go on", **limits)
+    outcome = kind, next(iter(limits))
+    assert (played.answer, played.outcome) == (answer, outcome)
+    assert [len(steps) for steps in (played.thoughts, played.calls, played.notes)] == [thoughts, calls, notes]
+    if thoughts:
+        played = play(function(name), "go on", **limits, last_chance=False)
+        assert (played.answer, played.outcome, len(played.thoughts)) == ("", outcome, thoughts)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +164,6 @@ def fail(request: Request) -> Reply:
     [
         ("stubborn", "go on", {"steps": 2}, ("tool_misuse", "steps"), "no answer within 2 LLM calls"),
         ("hangs", "", {"seconds": 1.0}, ("exhausted", "seconds"), "more than 1 s"),
-        ("until_refused", fail, {}, ("llm_failure", "connection"), "the server is down"),
         ("floods", "", {}, ("gave_up", "output"), "the program wrote more than 16 MB"),
         ("dies", "hello", {}, ("gave_up", "exit_status"), "signal 9 (Killed)"),
         ("raises", "hello", {}, ("gave_up", "exit_status"), "ValueError: the agent is broken: ß"),

@@ -89,13 +89,19 @@ def test_an_llm_may_fail_at_the_last_chance(play: Any, failure: str, outcome: tu
     assert play(ReAct(), speak, steps=2).outcome == outcome
 
 
-def test_when_the_time_is_over_there_is_no_last_chance(play: Any) -> None:
-    def slow(request: Request) -> Reply:
-        time.sleep(0.1)
-        return looking(request)
+def slow(request: Request) -> Reply:
+    time.sleep(0.1)
+    return looking(request)
 
-    played = play(ReAct(), slow, seconds=0.05)
-    assert (played.outcome, len(played.requests)) == (("tool_misuse", "seconds"), 1)
+
+@pytest.mark.parametrize(
+    ("speaker", "limits", "outcome"),
+    [(slow, {"seconds": 0.05}, ("tool_misuse", "seconds")), (looking, {"tokens": 1}, ("exhausted", "tokens"))],
+    ids=["time", "tokens"],
+)
+def test_where_nothing_is_left_there_is_no_last_chance(play: Any, speaker: Any, limits: Any, outcome: Any) -> None:
+    played = play(ReAct(), speaker, **limits)
+    assert (len(played.requests), played.outcome) == (1, outcome)
 
 
 # Calls and tokens
@@ -107,11 +113,6 @@ def test_the_tokens_of_the_last_chance_are_kept_free(play: Any, tokens: int) -> 
     used = played.episode.usage.prompt_tokens + played.episode.usage.completion_tokens
     assert asked_last(played.requests[-1])
     assert used < tokens + EACH
-
-
-def test_where_the_tokens_are_used_up_no_last_chance_is_given(play: Any) -> None:
-    played = play(ReAct(), looking, tokens=1)
-    assert (len(played.requests), played.outcome) == (1, ("exhausted", "tokens"))
 
 
 @pytest.mark.parametrize("limits", [{"calls": 0}, {"calls": 1.5}, {"last_chance": 1}, {"last_chance": "no"}])
@@ -167,12 +168,6 @@ def test_if_the_context_overflows_the_oldest_observations_are_sent_shortened(pla
     assert len(played.requests) - played.episode.usage.calls == sum("overflowed" in note for note in played.notes)
     first = next(i for i, r in enumerate(played.requests) if MARK in "".join(m.content for m in r.messages))
     assert all(MARK in "".join(m.content for m in r.messages) for r in played.requests[first:])
-
-
-def test_a_context_that_cannot_hold_even_the_question_is_given_up(play: Any) -> None:
-    speak, _ = reader(10)
-    played = play(ReAct(), speak, environment=Encyclopaedia())
-    assert (len(played.requests), played.outcome) == (1, ("exhausted", "context"))
 
 
 def test_the_attempts_at_a_context_that_holds_too_little_are_bounded(play: Any) -> None:

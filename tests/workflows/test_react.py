@@ -38,8 +38,3 @@ def test_a_reply_without_an_action_costs_a_step_and_is_answered_with_the_forms(p
         assert form in note
     assert played.said(1)[-1] == ("user", f"Observation 1: {note}")
     assert played.answer == "omelette"
-
-
-def test_an_empty_finish_is_an_answer_that_could_not_be_read(play: Any) -> None:
-    played = play(ReAct(), ["Finish[]"])
-    assert (played.answer, played.episode.steps[-1].error) == ("", "unparsed")
