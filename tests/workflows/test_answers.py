@@ -89,7 +89,18 @@ def test_text_in_square_brackets_or_quotes_is_literal(entity: str) -> None:
 
 # Answers
 
-OTHER_WORDS = "答/答え/最終回答/답/정답/Ответ/Réponse /Réponse finale /Resposta final/Short answer".split("/")
+OTHER_WORDS = [
+    "答",
+    "答え",
+    "最終回答",
+    "답",
+    "정답",
+    "Ответ",
+    "Réponse ",
+    "Réponse finale ",
+    "Resposta final",
+    "Short answer",
+]
 
 
 @pytest.mark.parametrize(
