@@ -30,7 +30,7 @@ BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
 MARK = re.compile(
-    r"^(?:`{1,3}(?:python|py)?\b[ \t]*+|(?:<[\w|]{1,30}>)+)|(?<=[^\s`])`{1,3}$|(?:</\w{1,30}>|<\|\w{1,30}\|>)+$",
+    r"^(?:`{1,3}(?:python|py)?\b[ \t]*+|(?:<[\w|]{1,30}>)++(?!\{))|(?<=[^\s`])`{1,3}$|(?:</\w{1,30}>|<\|\w{1,30}\|>)+$",
     re.MULTILINE,
 )
 """What surrounds a program in its line."""
