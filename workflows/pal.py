@@ -30,7 +30,7 @@ BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
 MARK = re.compile(
-    r"^(?:`{1,3}(?:python|py)?\b[ \t]*+|(?:<[\w|]{1,30}>)++(?!\{))|(?<=[^\s`])`{1,3}$|(?:</\w{1,30}>|<\|\w{1,30}\|>)+$",
+    r"^(?:`{1,3}(?:python|py)?\b[ \t]*+|(?:<[\w|]{1,30}>)+)|(?<=[^\s`])`{1,3}$|(?:</\w{1,30}>|<\|\w{1,30}\|>)+$",
     re.MULTILINE,
 )
 """What surrounds a program in its line."""
@@ -71,11 +71,12 @@ def program_in(text: str) -> str:
         if language.lower() in LANGUAGES:
             return textwrap.dedent(code).strip()
     text = text[:MAX_BARE]
-    whole = _readable(text.split("\n"), 1)
-    text = MARK.sub("", text)
-    starts = itertools.islice(BEGINNING.finditer(text), TRIES)
-    candidates = (_readable(text[start.start() :].split("\n"), TRIES) for start in starts)
-    return whole or next(filter(None, candidates), "")
+    for source in (text, MARK.sub("", text)):
+        starts = itertools.islice(BEGINNING.finditer(source), TRIES)
+        candidates = (_readable(source[start.start() :].split("\n"), TRIES) for start in starts)
+        if code := _readable(source.split("\n"), 1) or next(filter(None, candidates), ""):
+            return code
+    return ""
 
 
 def _readable(lines: list[str], tries: int) -> str:
