@@ -71,12 +71,12 @@ def program_in(text: str) -> str:
         if language.lower() in LANGUAGES:
             return textwrap.dedent(code).strip()
     text = text[:MAX_BARE]
+    code = _readable(text.split("\n"), 1)
     for source in (text, MARK.sub("", text)):
         starts = itertools.islice(BEGINNING.finditer(source), TRIES)
         candidates = (_readable(source[start.start() :].split("\n"), TRIES) for start in starts)
-        if code := _readable(source.split("\n"), 1) or next(filter(None, candidates), ""):
-            return code
-    return ""
+        code = code or next(filter(None, candidates), "")
+    return code
 
 
 def _readable(lines: list[str], tries: int) -> str:
