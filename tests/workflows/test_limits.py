@@ -170,6 +170,12 @@ def test_if_the_context_overflows_the_oldest_observations_are_sent_shortened(pla
     assert all(MARK in "".join(m.content for m in r.messages) for r in played.requests[first:])
 
 
+def test_a_context_that_cannot_hold_even_the_question_is_given_up(play: Any) -> None:
+    speak, _ = reader(10)
+    played = play(ReAct(), speak, environment=Encyclopaedia())
+    assert (len(played.requests), played.outcome) == (1, ("exhausted", "context"))
+
+
 def test_the_attempts_at_a_context_that_holds_too_little_are_bounded(play: Any) -> None:
     def speak(request: Request) -> Reply | str:
         if len(request.messages) > 16:
