@@ -91,6 +91,13 @@ def test_lines_of_progress_have_what_is_done_and_the_end_what_changes_how_number
     assert re.match(r"\d+ replies were cut at max_tokens 10\b.*\bshort\b", warning)
 
 
+def test_a_file_has_the_names_of_systems_whole(desk: Path) -> None:
+    name = "a-model-of-a-long-name" * 5
+    grid = f"llms: [{{llm: scripted/./llm.py:steady, name: {name}}}]\nworkflows: [react]\ntasks: [wiki/high-freq]\n"
+    (desk / "grid.yaml").write_text(grid, encoding="utf-8")
+    assert typed_here(["run", "grid.yaml", "--limit", "1"], desk).stdout.count(f" react+{name} ") == 2
+
+
 def test_json_is_all_that_is_printed(folder: Path) -> None:
     done = typed_here(["run", "grid.yaml", "--quiet", "--json"], folder)
     assert (done.returncode, done.stderr) == (0, "")
