@@ -13,6 +13,7 @@ import importlib
 import io
 import os
 import re
+import signal
 import sys
 import threading
 from typing import Annotated, Any
@@ -183,6 +184,7 @@ def script() -> None:
         status = end.code if isinstance(end.code, int) else 0
         raise
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a further Ctrl-C would end the ending with a traceback
         exit_within(EXIT_SECONDS, status)
 
 
