@@ -170,8 +170,9 @@ def _load_file(path: Path) -> ModuleType:
         code = {file: file.read_bytes() for file in code_files(path)}
         if _run.setdefault(path, code) != code:
             _run[path] = code
-            for key in [key for key, module in sys.modules.items() if _file_of(module) in code]:
-                del sys.modules[key]
+            for key, module in list(sys.modules.items()):
+                if _file_of(module) in code and key != "__main__":
+                    del sys.modules[key]
         if root != path.parent:  # in a package, whose modules may import each other relatively
             module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
         else:
@@ -185,7 +186,7 @@ def _load_file(path: Path) -> ModuleType:
 
 def _file_of(module: ModuleType | None) -> Path | None:
     """The file that a module was run from."""
-    name = getattr(module, "__file__", None)
+    name = getattr(module, "__dict__", {}).get("__file__")
     return Path(os.path.realpath(name)) if isinstance(name, str) else None
 
 
