@@ -115,6 +115,8 @@ class Run:
 
 async def arun(grid: Grid, out: str | Path | None = None, **options: Any) -> Run:
     """Run a grid, or resume it, inside an event loop; takes the same options as `run`."""
+    if not isinstance(grid, Grid):
+        raise UserError(f"run needs a Grid, such as Grid.load('grid.yaml') or Grid(tasks=[...], ...), not {grid!r:.80}")
     rule: Rule | None = None
     if grid.stop_early is not None:
         from r_eval.analysis.early_stopping import Rule

@@ -44,6 +44,7 @@ def describe_invalid(detail: Mapping[str, Any]) -> str:
         "int_parsing": "a whole number",
         "int_from_float": "a whole number",
         "float_type": "a number",
+        "float_parsing": "a number",
         "bool_type": "true or false",
         "string_type": "a text",
         "list_type": "a list",

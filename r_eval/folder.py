@@ -186,9 +186,12 @@ class RunFolder:
         damage = Damage(cell.path(self.episodes_root))
         for number, line in self.cell_lines(cell):
             try:
-                yield Episode.model_validate_json(line)
-            except ValidationError as error:
+                episode = Episode.model_validate_json(line)
+                check_cell(episode, cell)
+            except ValueError as error:
                 damage.add(number, error)
+            else:
+                yield episode
         damage.warn()
 
     def episodes(self) -> Iterator[Episode]:
@@ -219,6 +222,20 @@ def line_id(line: bytes) -> bytes:
     if is_sealed(line) and (found := EPISODE_ID.match(line)):
         return found[1]
     return Episode.model_validate_json(line).episode_id.encode()
+
+
+def check_cell(head: Any, cell: Cell) -> None:
+    """See that an episode is one of a cell's; a file may have been copied to another system's folder.
+
+    Args:
+        head: The episode, or as much of it as names its cell.
+
+    Raises:
+        ValueError: It is of another cell.
+    """
+    own = Cell(head.workflow, head.llm, head.condition, head.task)
+    if own != cell:
+        raise ValueError(printable(f"it is of {own.system} on {own.task} under {own.condition}"))
 
 
 class Damage:
@@ -266,5 +283,9 @@ def described(error: ValidationError) -> str:
     """The first of pydantic's errors, with its place; names in it, which may be a stranger's, are made harmless."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:LONGEST_NAME]
-    text = ": ".join(filter(None, [where, describe_invalid(first)]))
+    return printable(": ".join(filter(None, [where, describe_invalid(first)])))
+
+
+def printable(text: str) -> str:
+    """Text of a stranger, made harmless."""
     return "".join(c if c.isprintable() else "\ufffd" for c in text)

@@ -315,7 +315,7 @@ class Grid(Section):
         """One entry in place of a list, and a name in place of a mapping that has it."""
         key = str(info.field_name).removesuffix("s")
         values = [values] if isinstance(values, str | dict) else values
-        return [{key: v} if isinstance(v, str) else v for v in values] if isinstance(values, list) else values
+        return [{key: v} if isinstance(v, str) else v for v in values] if isinstance(values, list | tuple) else values
 
     @model_validator(mode="after")
     def _needs_llms(self) -> Self:

@@ -8,7 +8,7 @@ A name is looked up the same way for built-ins and for third-party plug-ins:
   `soft-match`), so that adding one is adding a file.
 
 `import helper` in `./file.py` finds `helper.py` in the same folder, as in a script; the standard library and installed
-packages come first. Within a process, a module's name means one file.
+packages come first. Within a process, a module's name means one file; one that was edited since is run again.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from r_eval.isolation import PACKAGES, describe
 
 _loading = threading.RLock()
 """Held while a file is run, so that no other thread sees half a module."""
+_run: dict[Path, dict[Path, bytes]] = {}
+"""By file that was run: the files of its code, as they were then."""
 _ELSEWHERE = frozenset({*sys.stdlib_module_names, "r_eval"})
 """Names that are never those of files in the same folder."""
 
@@ -155,7 +157,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def _load_file(path: Path) -> ModuleType:
-    """The module of a file, which is run once in a process.
+    """The module of a file, which is run once in a process, and again once its code was edited (in a notebook, say).
 
     Raises:
         ImportError: It is no Python file, or a module in its folder has the name of a module from elsewhere.
@@ -165,16 +167,27 @@ def _load_file(path: Path) -> ModuleType:
     with _loading:
         if str(root) not in sys.path:
             sys.path.append(str(root))
+        code = {file: file.read_bytes() for file in code_files(path)}
+        if _run.setdefault(path, code) != code:
+            _run[path] = code
+            for key, module in list(sys.modules.items()):
+                if _file_of(module) in code and key != "__main__":
+                    del sys.modules[key]
         if root != path.parent:  # in a package, whose modules may import each other relatively
             module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
         else:
             module = _run_once(path)
-        for file in set(code_files(path)) - {path}:
+        for file in set(code) - {path}:
             name = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-            other = getattr(sys.modules.get(name), "__file__", None) or file
-            if os.path.realpath(other) != str(file):
+            if (other := _file_of(sys.modules.get(name)) or file) != file:
                 raise ImportError(f"{file} and {other} are both a module '{name}': rename one of them")
     return module
+
+
+def _file_of(module: ModuleType | None) -> Path | None:
+    """The file that a module was run from."""
+    name = getattr(module, "__dict__", {}).get("__file__")
+    return Path(os.path.realpath(name)) if isinstance(name, str) else None
 
 
 def _run_once(path: Path) -> ModuleType:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from r_eval.fingerprints import code_hash
-from tests.runner.desks import R_EVAL
+from tests.commands import R_EVAL
 
 CODE = '''"""Trams of Zürich."""
 

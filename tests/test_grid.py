@@ -94,14 +94,23 @@ def test_a_number_may_have_an_exponent(desk: Path, number: str) -> None:
     assert entry.alpha == 0.001
 
 
-def test_excluded_cells_are_left_out(desk: Path) -> None:
-    grid = Grid(**{**PYTHON, "exclude": [{"task": "aminer/*"}, {"workflow": "react", "llm": "openai/*"}]}, folder=desk)
+def test_excluded_cells_are_left_out(desk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    exclude = [{"task": "aminer/*"}, {"workflow": "react", "llm": "openai/*"}, {"llm": "gguf"}]
+    grid = Grid(**{**PYTHON, "exclude": exclude}, folder=desk)
     cells = [(c.cell.workflow, c.cell.llm, c.cell.task) for c in resolve(grid).cells]
     assert cells == [
         ("react", "gguf/smollm2-135m", "own"),
         ("dfsdt", "gguf/smollm2-135m", "own"),
         ("dfsdt", "openai/gpt-4o-mini", "own"),
     ]
+    assert caplog.messages == ["exclude.2 leaves nothing out: no cell of the grid matches it"]
+
+
+@pytest.mark.parametrize(("one", "two"), [("a/b", "a__b"), ("a:b", "a_b"), ("Ada", "ada"), ("가", "\u1100\u1161")])
+def test_two_names_that_a_file_system_may_not_tell_apart_are_refused(one: str, two: str) -> None:
+    llms = [{"llm": "openai/m", "name": name} for name in (one, two)]
+    with pytest.raises(UserError, match=f"'react\\+{one}' and 'react\\+{two}' would be kept in the same file"):
+        resolve(Grid(llms=llms, workflows=["react"], tasks=["aminer/soay-easy"]))
 
 
 def test_connections_and_price_do_not_change_what_a_cell_is(desk: Path) -> None:
@@ -221,6 +230,7 @@ def test_a_grid_in_python_gets_the_same_sentences() -> None:
         Grid(workflow=["react"], **parts)
     with pytest.raises(UserError, match="Grid: samples: must be a whole number, not 'two'"):
         Grid(workflows=["react"], samples="two", **parts)
+    assert Grid(workflows=("react", "pal"), **parts).workflows == Grid(workflows=["react", "pal"], **parts).workflows
 
 
 def test_a_grid_of_oracles_names_no_llms(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
+from r_eval.plugins import module_of_file
 
 DOMAIN = """'''Prices.'''
 
@@ -58,6 +59,17 @@ def test_a_domain_imports_what_lies_beside_it(number: int, imports: str, value: 
     (folder / f"parts{number}" / "__init__.py").write_text("from .sums import SUM", encoding="utf-8")
     (folder / f"parts{number}" / "sums.py").write_text(f"from helper{number} import SUM", encoding="utf-8")
     assert price(name) == "800 円"
+
+
+@pytest.mark.parametrize("edited", ["recipes", "near2", "far3"])
+def test_a_file_that_was_edited_since_is_run_again(edited: str, tmp_path: Path) -> None:
+    near, far = f"near{edited[-1]}", f"far{edited[-1]}"
+    name = domain(tmp_path, f"import {near}", f"{near}.SUM", **{near: f"from {far} import SUM", far: "SUM = 'a'"})
+    before = open_environment(name)
+    assert (price(name), module_of_file(name) is module_of_file(name)) == ("a", True)
+    text = DOMAIN.format(imports="", lazy="", value="'另一个'") if edited == "recipes" else "SUM = '另一个'"
+    (tmp_path / f"{edited}.py").write_text(text, encoding="utf-8")
+    assert (price(name), before.price("Ugali")) == ("另一个", "a")  # type: ignore[attr-defined]
 
 
 def test_two_modules_of_one_name_are_refused_with_both_files(tmp_path: Path) -> None:

@@ -258,8 +258,6 @@ class WorkflowContract:
     def _llm(
         self, native: bool = True, delay: float = 0.0, speak: Callable[[Request], Reply | str] | None = None
     ) -> Talker:
-        if not self.workflow().uses_llm:
-            pytest.skip("a workflow without an LLM")
         return Talker(speak or self.speak, native, delay)
 
     def _played(

@@ -125,7 +125,7 @@ async def _in_session(environment: Environment, calls: Sequence[Call]) -> list[C
             try:
                 seen = observed(session, api, outcome.value)
                 outcome.value, outcome.observation = seen.value, seen.text or ""
-                json.dumps(outcome.value, allow_nan=False, ensure_ascii=False).encode()
+                json.dumps(outcome.value, ensure_ascii=False).encode()
             except Exception as error:  # noqa: BLE001 - an environment may render by itself
                 outcome.error = error
     await hook("close()", session.close)

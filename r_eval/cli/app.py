@@ -13,6 +13,7 @@ import importlib
 import io
 import os
 import re
+import signal
 import sys
 import threading
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from r_eval.cli.options import complain
-from r_eval.errors import Unwritable, UserError
+from r_eval.errors import Unwritable, UserError, describe_invalid
 
 COMMANDS = {
     "run": "Run a grid, or resume one that was interrupted.",
@@ -53,6 +54,16 @@ class Commands(TyperGroup):
         if cmd_name not in self.commands and cmd_name in COMMANDS:
             self.commands[cmd_name] = load_command(cmd_name)
         return self.commands.get(cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            from pydantic import ValidationError
+
+            if isinstance(error.__cause__, ValidationError):  # in the words of grid files, with the value
+                error.message = describe_invalid(error.__cause__.errors()[0])
+            raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -173,6 +184,7 @@ def script() -> None:
         status = end.code if isinstance(end.code, int) else 0
         raise
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a further Ctrl-C would end the ending with a traceback
         exit_within(EXIT_SECONDS, status)
 
 

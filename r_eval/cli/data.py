@@ -66,7 +66,7 @@ def export(
         Path | None, typer.Option("--demonstrations", metavar="FILE.jsonl", help="Write these as a split of their own.")
     ] = None,
 ) -> None:
-    """Write a question file as a Hugging Face dataset, with a card."""
+    """Write a question file as a Hugging Face dataset."""
     from r_eval.tasks.export import export as write_dataset
 
     typer.echo(write_dataset(questions, out, name or questions.name.partition(".")[0], licence, demonstrations))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ import typer
 from r_eval.errors import UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.table import Table
 
     from r_eval.folder import RunFolder
 
@@ -39,6 +40,8 @@ EnvironmentName = Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A n
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")
 ]
+MOST_COLUMNS = 1000
+"""Of a table that is printed into a file."""
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
 
@@ -55,13 +58,21 @@ def pair(word: str) -> tuple[str, str]:
     return key, value
 
 
-def settings_of(words: Settings) -> dict[str, str]:
-    """The settings that `--set K=V` gave an environment; a ~ in front is the home of the user.
+def settings_of(words: Settings) -> dict[str, Any]:
+    """The settings that `--set K=V` gave an environment: a list or a mapping as JSON, or a text, where a ~ in front is
+    the home of the user.
 
     Raises:
         UserError: One is not written so.
     """
-    return {key: os.path.expanduser(value) for key, value in map(pair, words or ())}  # noqa: PTH111  not all are paths
+    return {key: _value(value) for key, value in map(pair, words or ())}
+
+
+def _value(text: str) -> Any:
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(found := json.loads(text), list | dict):
+            return found
+    return os.path.expanduser(text)  # noqa: PTH111  not every value is a path
 
 
 def open_run(path: Path) -> RunFolder:
@@ -109,7 +120,13 @@ def harmless(text: str) -> str:
 
 def print_json(record: Any) -> None:
     """One line of JSON on standard output."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    try:
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # JSON has no NaN and no infinity
+        from pydantic_core import from_json, to_json
+
+        text = json.dumps(from_json(to_json(record, inf_nan_mode="null")), ensure_ascii=False)
+    sys.stdout.write(f"{text}\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -122,8 +139,10 @@ def complain(line: str) -> None:
     sys.stderr.write(f"r-eval: {harmless(line)}\n")
 
 
-def results_console() -> Console:
-    """Where tables are printed: standard output, 100 columns wide where it is no terminal."""
+def print_tables(tables: Iterable[Table]) -> None:
+    """Tables on standard output; where it is no terminal, as wide as they need, so that no system's name is broken."""
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=100)
+    for table in tables:
+        needed = None if sys.stdout.isatty() else max(100, Console(width=MOST_COLUMNS).measure(table).maximum)
+        Console(width=needed).print(table)

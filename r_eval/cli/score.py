@@ -9,7 +9,7 @@ import typer
 from r_eval.analysis.metrics import summaries
 from r_eval.analysis.response_types import THRESHOLDS
 from r_eval.analysis.scoring import DEFAULT_METRIC, score_run
-from r_eval.cli.options import Json, RunPath, open_run, print_json, print_lines, results_console
+from r_eval.cli.options import Json, RunPath, open_run, print_json, print_lines, print_tables
 
 if TYPE_CHECKING:
     import pandas
@@ -42,14 +42,11 @@ def score(
     from r_eval.analysis.summary import summary_tables
     from r_eval.analysis.tables import text
 
-    results, console = load(folder), results_console()
+    results = load(folder)
     if json:
         print_json({"run": str(run), "taxonomy": taxonomy, **_counts(results.episodes), "notes": notes})
         return
-    for table in summary_tables(results):
-        console.print(table)
-    if metric:
-        console.print(text(further(results), "Further metrics"))
+    print_tables([*summary_tables(results), *([text(further(results), "Further metrics")] if metric else [])])
     print_lines(notes)
 
 

@@ -204,7 +204,7 @@ async def _by_itself(work: Coroutine[Any, Any, WorkflowResult], clock: Clock) ->
         task.cancel()
         await asyncio.wait([task], timeout=PATIENCE_SECONDS)
         if not task.done():
-            asyncio._unregister_task(task)  # or the end of the event loop waits for it
+            asyncio._unregister_task(task)  # of asyncio's documented "Extending": its loop's end does not wait for it
             # held for ever, even at the end of the process: collecting it would run it on, perhaps without end
             threading.Thread(target=lambda task: threading.Event().wait(), args=(task,), daemon=True).start()
         raise

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from r_eval.disk import CellWriter, is_sealed, open_regular, open_to_write, whole_lines, write_whole
-from r_eval.folder import Damage
+from r_eval.folder import Damage, check_cell
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.plan import PlannedCell
 
@@ -25,6 +25,10 @@ class Head(BaseModel):
 
     episode_id: str
     question_id: str
+    workflow: str
+    llm: str
+    condition: str
+    task: str
     epoch: int = 0
     outcome: _Outcome
 
@@ -43,7 +47,7 @@ class Ledger:
 
     def __init__(self, cell: PlannedCell, epochs: int, path: Path) -> None:
         self._questions, self._places, self._epochs = cell.planned.questions, cell.planned.places, epochs
-        self._path = path
+        self._path, self._cell = path, cell.cell
         self._writer: CellWriter | None = None
         self._state = bytearray(epochs * len(self._questions))
         self._last, self._is_sorted = -1, True
@@ -55,7 +59,9 @@ class Ledger:
         damage = Damage(self._path)
         for number, line in whole_lines(self._path):
             try:
-                self._take(_head(line))
+                head = _head(line)
+                check_cell(head, self._cell)
+                self._take(head)
             except ValueError as error:
                 damage.add(number, error)
         if damage.lines:

@@ -9,7 +9,9 @@ import dataclasses
 import fnmatch
 import functools
 import itertools
+import logging
 import re
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,8 @@ from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.tasks.questions import choose
 from r_eval.vary import Sweep, expand
 from r_eval.workflows.base import Workflow, prompt_text
+
+logger = logging.getLogger("r_eval")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,13 +189,16 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     llms = grid_entries.llms(grid) if any(w.uses_llm for w in workflows.values()) else {}
     conditions, limits = grid_entries.conditions(grid), grid.limits
     cells: list[PlannedCell] = []
+    unused = set(range(len(grid.exclude)))
     for entry, (name, workflow) in zip(entries, workflows.items(), strict=True):
         names = list(llms) if workflow.uses_llm else [NO_LLM]
         for llm, task, condition in itertools.product(names, tasks.names(entry), conditions):
             cell = Cell(name, llm, condition.name, task)
             if sweep is not None and not sweep.has(name, llm, names[0]):
                 continue
-            if not any(all(fnmatch.fnmatchcase(getattr(cell, k), p) for k, p in rule) for rule in grid.exclude):
+            matching = [all(fnmatch.fnmatchcase(getattr(cell, k), p) for k, p in rule) for rule in grid.exclude]
+            unused.difference_update(itertools.compress(range(len(matching)), matching))
+            if not any(matching):
                 planned = tasks.planned(entry, task, condition)
                 if planned.questions:
                     parts = _parts(workflow, llms.get(llm), planned, condition, limits, grid.seed)
@@ -199,9 +206,12 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     if not cells:
         why = "".join(f"\n  {drop}" for drop in tasks.drops) or " exclude leaves everything out"
         raise UserError(f"the grid has no cell left:{why}")
-    files: dict[Path, Cell] = {}
+    for number in sorted(unused):
+        logger.warning(f"exclude.{number} leaves nothing out: no cell of the grid matches it")
+    files: dict[str, Cell] = {}
     for cell in (planned.cell for planned in cells):
-        if (other := files.setdefault(cell.path(Path()), cell)) != cell:  # two names may be alike in a path
+        path = unicodedata.normalize("NFC", str(cell.path(Path()))).casefold()  # as some file systems compare names
+        if (other := files.setdefault(path, cell)) != cell:
             pairs = ((getattr(other, key), getattr(cell, key)) for key in ("system", "task", "condition"))
             one, two = next((one, two) for one, two in pairs if one != two)
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")

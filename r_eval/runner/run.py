@@ -262,6 +262,9 @@ async def arun(
         UserError: The grid is wrong, the folder holds a run that differs from it, or no LLM can be opened.
     """
     _check_engine(engine)
+    for option, value in (("limit", limit), ("connections", connections)):
+        if value is not None and value < 1:
+            raise UserError(f"{option} must be at least 1, not {value}")
     plan = resolve(grid, limit)
     if rule is not None:
         rule.check([planned.task.metric for planned in plan.tasks])

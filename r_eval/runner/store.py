@@ -38,6 +38,8 @@ from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.tasks.seasons import keep_season
 from r_eval.text import clean, clean_data
 
+PARTS = {"episodes", "questions", "scores", "report"}
+"""What a run's folder holds besides run.json."""
 LOCK_SECONDS = 1.0
 """How long a lock is waited for: who asks whether a run goes on has it for a moment."""
 
@@ -71,11 +73,11 @@ class Store:
         self.unavailable: dict[str, str] = {}
         self.stopped: list[StoppedPart] = []
         self._writing, self._has_ended = threading.Lock(), False
-        _refuse_strangers(folder)
+        moves = _refuse_strangers(folder, fresh)
         self._made = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
         self._lock = _locked(folder.path)
         try:
-            if fresh and os.path.lexists(folder.run_file):
+            if moves:
                 _move_aside(folder)
                 old, self._lock = self._lock, _locked(folder.path)
                 os.close(old)
@@ -331,15 +333,19 @@ def _locked(folder: Path) -> int:
     return lock
 
 
-def _refuse_strangers(folder: RunFolder) -> None:
-    """See that the folder is a run, empty, or not there yet."""
+def _refuse_strangers(folder: RunFolder, fresh: bool) -> bool:
+    """Whether what the folder holds is moved aside first; it must be a run, empty, or not there yet."""
     path = folder.path
     if path.exists() and not path.is_dir():
         raise UserError(f"{path} is a file; choose a folder with --out")
     if not path.exists() or os.path.lexists(folder.run_file):
-        return
-    if any(each.name != ".lock" and not each.name.startswith(".run.json.") for each in path.iterdir()):
+        return fresh and path.exists()
+    names = {each.name for each in path.iterdir() if each.name != ".lock" and not each.name.startswith(".run.json.")}
+    if names - PARTS or (names and "episodes" not in names):
         raise UserError(f"{path} is not empty and not a run; choose another folder with --out")
+    if names and not fresh:
+        raise UserError(f"{path} holds a run that lost its run.json; put it back, or --fresh moves the rest aside")
+    return bool(names)
 
 
 def _clear_drafts(folder: RunFolder) -> None:

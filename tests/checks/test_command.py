@@ -47,13 +47,6 @@ def test_json_gives_every_finding_with_its_five_fields(recipes: Path) -> None:
     assert done.returncode == 2
 
 
-def test_a_python_file_without_a_query_api_says_what_to_write(recipes: Path) -> None:
-    (recipes / "tools.py").write_text("def look(name): ...\n", encoding="utf-8")
-    done = typed_here(["check", "tools.py"], recipes)
-    assert done.returncode == 2
-    assert "tools.py has no query API: put @query_api above its functions" in done.stdout
-
-
 def test_settings_of_an_environment_are_given_as_to_call(environment: Callable[..., str], tmp_path: Path) -> None:
     target = environment("    def __init__(self, shelf: int) -> None:\n        self.shelf = shelf\n" + SHOW)
     bare, given = (typed_here(["check", target, *words], tmp_path) for words in ([], ["--set", "shelf=3"]))

@@ -40,6 +40,7 @@ RIGHT = {
     "a date": returning("return {'on': datetime.date(2026, 1, 2), 'at': datetime.datetime(2026, 1, 2, 3, 4)}"),
     "a dataclass": "    @dataclass\n    class Dish:\n        名: str\n" + returning("return self.Dish('比萨')"),
     "state of the session": returning("self.seen = getattr(self, 'seen', 0) + 1; return str(self.seen)"),
+    "no number": returning("return float('nan')"),
     "half a surrogate pair": returning("return '\\ud800'"),  # which is replaced
     "a loop of its own": returning("return asyncio.run(asyncio.sleep(0, 'x'))"),
     "a connection of any thread": "    def __init__(self):\n"

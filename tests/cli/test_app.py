@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from r_eval.cli.app import COMMANDS
-from tests.commands import typed_here
+from tests.commands import R_EVAL, typed_here
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
 HEAVY = {"torch", "transformers", "langchain", "pandas", "matplotlib", "plotly", "numpy", "scipy", "xllamacpp"}
 OWN = {"pydantic", "yaml", "typer", "rich", "aiohttp", "asyncio"}
 

@@ -20,8 +20,8 @@ class Pantry(Environment):
 
     Not on the first lines."""
 
-    def __init__(self, shelf: int = 1) -> None:
-        self.shelf = shelf
+    def __init__(self, shelf: int = 1, labels: str | list[str] = "x") -> None:
+        self.shelf = shelf * len(labels)
 
     @query_api
     def count(self, dish: str, times: int = 1) -> int:
@@ -31,6 +31,11 @@ class Pantry(Environment):
     @query_api
     def bare(self) -> str:
         return "\\x1b[31mred"
+
+    @query_api
+    def odd(self) -> list[float]:
+        """Numbers that JSON lacks."""
+        return [float("nan"), float("inf"), 1]
 
     @query_api
     def broken(self) -> str:
@@ -59,6 +64,8 @@ def test_an_environment_alone_lists_its_apis(pantry: Path) -> None:
         "      Count the letters of a dish.",
         "  bare() -> str",
         "      (no docstring: models see no description)",
+        "  odd() -> list[float]",
+        "      Numbers that JSON lacks.",
         "  broken() -> str",
         "      Fail.",
         "next: r-eval call pantry.py:Pantry count dish=..., or r-eval call pantry.py:Pantry --prompt react",
@@ -66,7 +73,7 @@ def test_an_environment_alone_lists_its_apis(pantry: Path) -> None:
     (pantry / "東 京.py").write_text(PANTRY, encoding="utf-8")
     assert "next: r-eval call '東 京.py:Pantry' count" in call(pantry, "東 京.py:Pantry")
     listed = json.loads(call(pantry, "pantry.py:Pantry", "--json"))
-    assert [api["name"] for api in listed] == ["count", "bare", "broken"]
+    assert [api["name"] for api in listed] == ["count", "bare", "odd", "broken"]
     assert listed[0]["parameters"]["required"] == ["dish"]
 
 
@@ -104,5 +111,8 @@ def test_values_are_coerced_settings_are_the_environments_and_nothing_acts_on_th
     assert call(pantry, "pantry.py:Pantry", "bare") == "\\u001b[31mred\n"
     assert call(pantry, "pantry.py:Pantry", "broken", status=1).startswith("broken failed: KeyError: 'nothing'")
     assert call(pantry, "pantry.py:Pantry", "count", "dish=ab", "--set", "shelf=3") == "6\n"
+    assert call(pantry, "pantry.py:Pantry", "count", "dish=a", "--set", 'labels=["汤", "x"]') == "2\n"
+    assert call(pantry, "pantry.py:Pantry", "count", "dish=a", "--set", "labels=[汤]") == "3\n"
     failed = call(pantry, "pantry.py:Pantry", "count", "dsh=ab", "--json", status=1)
     assert json.loads(failed)["error"] == "bad_arguments"
+    assert json.loads(call(pantry, "pantry.py:Pantry", "odd", "--json"))["value"] == [None, None, 1]

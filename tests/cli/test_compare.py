@@ -77,7 +77,6 @@ def test_templates_are_clusters_where_asked(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
-    "an unknown system": (["one", "--systems", "reakt+m", "pal+m"], "Did you mean react+m?"),
     "published results": (["paper"], "means without episodes"),
     "a system of both runs": (["one", "two", *REACT_PAL], "react+m is in several of the runs"),
     "no common question": (["one", "reworded"], "the runs share 40 ids, but with different texts"),

@@ -7,7 +7,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import time
 import webbrowser
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands import typed_here
+from tests.commands import R_EVAL, typed_here
 
 HOSTILE = "\x1b[31mred \x1b]0;title\x07 \u202egnp.exe [bold]markup[/bold] \x9b2J"
 LLM = f"""
@@ -89,6 +88,13 @@ def test_lines_of_progress_have_what_is_done_and_the_end_what_changes_how_number
     assert lines <= set(output.splitlines())
     warning = summary(output)["Warning"]
     assert re.match(r"\d+ replies were cut at max_tokens 10\b.*\bshort\b", warning)
+
+
+def test_a_file_has_the_names_of_systems_whole(desk: Path) -> None:
+    name = "a-model-of-a-long-name" * 5
+    grid = f"llms: [{{llm: scripted/./llm.py:steady, name: {name}}}]\nworkflows: [react]\ntasks: [wiki/high-freq]\n"
+    (desk / "grid.yaml").write_text(grid, encoding="utf-8")
+    assert typed_here(["run", "grid.yaml", "--limit", "1"], desk).stdout.count(f" react+{name} ") == 2
 
 
 def test_json_is_all_that_is_printed(folder: Path) -> None:
@@ -197,7 +203,7 @@ def test_a_second_ctrl_c_ends_the_run_at_once_past_a_thread_that_hangs(desk: Pat
     code = "import pathlib, time\n\ndef hang(request):\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
     (desk / "hang.py").write_text(code, encoding="utf-8")
     words = ["run", "--workflow", "direct", "--llm", "scripted/./hang.py:hang", "--task", "aminer/soay-easy"]
-    command = [str(Path(sys.executable).with_name("r-eval")), *words, "--out", "out", "--quiet"]
+    command = [str(R_EVAL), *words, "--out", "out", "--quiet"]
     process = subprocess.Popen(command, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     while not (desk / "begun").exists():
         assert process.poll() is None

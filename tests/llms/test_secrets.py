@@ -13,7 +13,7 @@ from r_eval.llms.base import make_llm
 from r_eval.llms.secrets import Secrets
 from tests.chat_server import ASK, USED, Answer, Server, good
 from tests.chat_server import run as serve
-from tests.runner.desks import R_EVAL
+from tests.commands import R_EVAL
 from tests.timing import quickest
 
 KEY = "no-usual-form-0123456789abcdef"

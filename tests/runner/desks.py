@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +15,8 @@ from r_eval import Grid
 from r_eval.records import Episode, Outcome, OutcomeKind
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import PlannedCell
+from tests.commands import R_EVAL
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
 TASKS = ["aminer/soay-easy", "aminer/soay-hard"]
 
 THOUGHTFUL = """

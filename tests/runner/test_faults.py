@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from r_eval import Grid, run
-from tests.runner.desks import R_EVAL, CommandDesk, wait_for
+from tests.commands import R_EVAL
+from tests.runner.desks import CommandDesk, wait_for
 
 EPISODES = 40
 WORDY = """

@@ -155,6 +155,9 @@ def test_fresh_moves_the_old_run_aside_and_begins_again(desk: CommandDesk) -> No
     grid = desk.grid(desk.llm(PLAIN))
     run(grid, desk.out)
     before = desk.lines()
+    desk.out.joinpath("run.json").unlink()
+    with pytest.raises(UserError, match=r"lost its run.json; put it back, or --fresh moves the rest aside"):
+        run(grid, desk.out)
     run(grid, desk.out, fresh=True)
     run(grid, desk.out, fresh=True)
     assert len(desk.asked()) == 3 * 12

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from r_eval import Grid, UserError
-from r_eval.folder import RunFolder
+from r_eval.folder import Cell, RunFolder
 from r_eval.records import Outcome, Step
+from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.store import Store
 from tests.runner.desks import make_episode
@@ -70,6 +71,16 @@ def test_no_text_can_break_a_line(store: Store, cell: PlannedCell, text: str) ->
     asyncio.run(store.complete(cell))
     found = [e.answer for e in store.folder.cell_episodes(cell.cell)]
     assert found == [text] * 5
+
+
+@pytest.mark.parametrize("part", Cell._fields)
+def test_an_episode_of_another_cell_is_none_of_this_one(store: Store, cell: PlannedCell, part: str) -> None:
+    store.append(cell, make_episode(cell, 1).model_copy(update={part: "\x1b[31m其他"}))
+    store.append(cell, make_episode(cell, 2))
+    assert [e.question_id for e in store.folder.cell_episodes(cell.cell)] == [cell.planned.questions[2].id]
+    path = store.folder.path / "copy.jsonl"
+    path.write_bytes(cell.cell.path(store.folder.episodes_root).read_bytes())
+    assert (Ledger(cell, 1, path).left(), path.with_suffix(".damaged").read_bytes().count(b"\n")) == (4, 1)
 
 
 def call(**fields: Any) -> Step:
