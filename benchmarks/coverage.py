@@ -199,7 +199,7 @@ def report(runs: int, every: int) -> Iterator[str]:
         yield from (f"  {shape!s}  {shares(measure, shape, runs)}" for shape in shapes)
     yield "\nRuns in which any two equal systems differ significantly, percent, at most 5 expected"
     for shape, systems in product(shapes, SYSTEMS):
-        rates = false_positives(shape, systems, runs if systems < 8 else runs // 4)
+        rates = false_positives(shape, systems, runs if systems < 8 else max(1, runs // 4))
         yield f"  {shape!s} {systems:2} systems  {' '.join(f'{100 * share:5.1f}' for share in rates)}"
     yield "\nPower at the minimum detectable effect, percent of runs, 80 expected"
     for shape, systems, base in product(POWER[::every], SYSTEMS, BASES):

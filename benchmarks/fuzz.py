@@ -301,7 +301,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), mcp_reader() as read_mcp:
         all_targets = targets(Path(folder), read_mcp)
-        names = fnmatch.filter(all_targets, chosen.only)
+        if not (names := fnmatch.filter(all_targets, chosen.only)):
+            sys.exit(f"--only {chosen.only}: no such target; known: {', '.join(all_targets)}")
         return int(sum(fuzz(name, *all_targets[name], chosen.minutes, chosen.seed) for name in names) > 0)
 
 

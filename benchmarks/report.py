@@ -115,7 +115,8 @@ def main() -> None:
         large(run, chosen.questions)
         for part in (score, analyse, write):
             alone(part, run)
-        visit(run / "report" / "index.html", chosen.visits)
+        if chosen.visits:
+            visit(run / "report" / "index.html", chosen.visits)
 
 
 if __name__ == "__main__":

@@ -182,13 +182,6 @@ def test_the_conditions_of_the_page_resolve_and_its_own_one_works(tmp_path: Path
     assert "ADA 0" in asyncio.run(observation())
 
 
-def test_the_tasks_of_published_datasets_are_entries_of_a_grid() -> None:
-    for page, marker in (("questions", "hotpot_dev"), ("placeholders", "en.jsonl")):
-        entries = yaml.safe_load(documents.block(DOCS / f"{page}.md", "yaml", marker))["tasks"]
-        grid = Grid(llms=["openai/m"], workflows=["direct"], tasks=entries)
-        assert [task.data is not None for task in grid.tasks] == [True] * 4
-
-
 def test_the_papers_protocol_changes_one_setting_at_a_time_within_1024_tokens(tmp_path: Path) -> None:
     documents.write_files(DOCS / "sweeps.md", tmp_path)
     vary = Grid.load(tmp_path / "paper.yaml").vary

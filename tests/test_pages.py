@@ -13,13 +13,14 @@ import pytest
 import typer
 import yaml
 
-from r_eval import plugins
+from r_eval import Grid, plugins
 from r_eval.cli.app import app
 from r_eval.environments.conditions.base import Condition
 from r_eval.environments.conditions.combined import combine
 from r_eval.environments.corpus import Corpus
 from r_eval.environments.corpus.retrievers import NAMES as RETRIEVERS
 from r_eval.environments.corpus.sources import embedded
+from r_eval.runner.plan import resolve
 from r_eval.tasks.loaders import formats
 from r_eval.tasks.loaders.prgb import PrgbSettings
 from r_eval.tasks.placeholders.world import RECORDS
@@ -51,12 +52,15 @@ def test_the_index_has_every_page() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_every_block_of_a_page_can_be_read(page: Path) -> None:
+def test_every_block_of_a_page_can_be_read_and_every_grid_is_one(page: Path) -> None:
     for kind, text in documents.blocks(page):
         if kind == "python":
             compile(text, named(page), "exec")
         elif kind == "yaml":
-            assert yaml.safe_load(text) is not None
+            keys = yaml.safe_load(text)
+            if isinstance(keys, dict) and keys.keys() & Grid.model_fields.keys():  # the rest is any grid's
+                grid = Grid(**{"llms": ["openai/m"], "workflows": ["direct"], "tasks": ["wiki/high-freq"], **keys})
+                assert keys.keys() != {"llms"} or resolve(grid).cells
         elif kind == "json":
             assert values(text)
 

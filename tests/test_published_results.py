@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import subprocess
 import sys
 from collections import Counter
@@ -18,15 +17,11 @@ from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.runner.plan import resolve
 from tests import documents
+from tests.commands import table_rows as lines
 
 ROOT = Path(__file__).parents[1]
 PAPER, CRUD, PRGB, DRAGON = (ROOT / "examples" / f"{name}paper" for name in ("", "crud-", "prgb-", "dragon-"))
 PAGE = ROOT / "docs" / "reproducing-the-paper.md"
-
-
-def lines(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def readme(folder: Path) -> str:

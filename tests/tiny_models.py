@@ -14,30 +14,24 @@ READS = 16
 
 def embedding_model(folder: Path, seed: int = 0) -> Path:
     """A folder with an embedding model of 32 dimensions."""
-    import torch
     from transformers import BertModel
 
-    torch.manual_seed(seed)
-    BertModel(_config()).save_pretrained(folder)
-    _tokenizer().save_pretrained(folder)
-    return folder
+    return _saved(BertModel, folder, seed)
 
 
 def cross_encoder(folder: Path, seed: int = 0, labels: int = 1) -> Path:
     """A folder with a cross-encoder."""
-    import torch
     from transformers import BertForSequenceClassification
 
-    torch.manual_seed(seed)
-    BertForSequenceClassification(_config(num_labels=labels)).save_pretrained(folder)
-    _tokenizer().save_pretrained(folder)
-    return folder
+    return _saved(BertForSequenceClassification, folder, seed, num_labels=labels)
 
 
-def _config(**more: Any) -> Any:
+def _saved(model: Any, folder: Path, seed: int, **more: Any) -> Path:
+    import torch
     from transformers import BertConfig
 
-    return BertConfig(
+    torch.manual_seed(seed)
+    config = BertConfig(
         vocab_size=5 + len(WORDS.split()),
         hidden_size=32,
         num_hidden_layers=2,
@@ -47,6 +41,9 @@ def _config(**more: Any) -> Any:
         initializer_range=0.5,
         **more,
     )
+    model(config).save_pretrained(folder)
+    _tokenizer().save_pretrained(folder)
+    return folder
 
 
 def _tokenizer() -> Any:

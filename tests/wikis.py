@@ -113,7 +113,7 @@ def offering(name: str) -> str:
     return f"<html><body>{MARKS[name]}<p>{start}</p><h2>Things</h2><ul>{lines}</ul></body></html>"
 
 
-def zim(folder: Path, indexed: bool = True, front: bool = True) -> Wiki:
+def zim(folder: Path) -> Wiki:
     pytest.importorskip("lxml", reason="reading HTML needs lxml")
     writer: Any = pytest.importorskip("libzim.writer", reason="ZIM files need libzim")
 
@@ -135,19 +135,18 @@ def zim(folder: Path, indexed: bool = True, front: bool = True) -> Wiki:
             return writer.StringProvider(self.content)
 
         def get_hints(self) -> dict[Any, Any]:
-            return {writer.Hint.FRONT_ARTICLE: front and self.mimetype == "text/html"}
+            return {writer.Hint.FRONT_ARTICLE: self.mimetype == "text/html"}
 
     path = folder / "wiki.zim"
-    with writer.Creator(path).config_indexing(indexed, "eng") as creator:
+    with writer.Creator(path).config_indexing(True, "eng") as creator:
         creator.set_mainpath("Kenya")
         for title, blocks in PAGES.items():
             creator.add_item(Item(title, title.replace(" ", "_"), rendered(title, blocks)))
         for name in CHOICES:
             creator.add_item(Item(name, name, offering(name)))
         for name, target in REDIRECTS.items():
-            creator.add_redirection(
-                name.replace(" ", "_"), name, target.replace(" ", "_"), {writer.Hint.FRONT_ARTICLE: front}
-            )
+            is_front = {writer.Hint.FRONT_ARTICLE: True}
+            creator.add_redirection(name.replace(" ", "_"), name, target.replace(" ", "_"), is_front)
         creator.add_item(Item("", "style.css", "p {}", "text/css"))
         creator.add_metadata("Language", "eng")
     return Wiki(source="zim", zim=str(path))

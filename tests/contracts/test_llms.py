@@ -17,7 +17,6 @@ import pytest
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec, make_llm
 from r_eval.llms.gguf import GGUF
 from r_eval.llms.replay import ReplyStores
-from r_eval.records import Step
 from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.workflows.base import Limits
 from tests.embedded_model import embedded_hf
@@ -73,10 +72,6 @@ def gguf(loop: asyncio.Runner) -> Iterator[LLM]:
     loop.run(made.close())
 
 
-def the_gguf(local: GGUF, folder: Path) -> LLM:
-    return local
-
-
 def an_openai(local: GGUF, folder: Path) -> LLM:
     settings = {"base_url": f"{local._server.listening_address}/v1", "native_tools": False, "max_tokens": 60}
     return make_llm("openai/smollm2-135m", settings)
@@ -109,7 +104,7 @@ def a_langchain(local: GGUF, folder: Path) -> LLM:
 pytestmark = pytest.mark.slow
 
 BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {
-    "gguf": the_gguf,
+    "gguf": lambda local, folder: local,
     "hf": an_hf,
     "hf, base": a_base_hf,
     "langchain": a_langchain,
@@ -189,13 +184,10 @@ def with_tools() -> Request:
     )
 
 
-def speaking(llm: LLM, steps: list[Step]) -> EpisodeLLM:
-    return EpisodeLLM(llm, Limits(), steps, ReplyStores().of_episode(llm, "episode", "", 0))
-
-
 def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
     if not llm.chat:
         pytest.skip("a random model calls nothing")
-    (call,) = loop.run(speaking(llm, []).generate(with_tools())).tool_calls
+    speaking = EpisodeLLM(llm, Limits(), [], ReplyStores().of_episode(llm, "episode", "", 0))
+    (call,) = loop.run(speaking.generate(with_tools())).tool_calls
     assert (call.name, call.arguments, call.error) == (CAPITAL.name, {"country": "Spain"}, None)
     assert call.id
