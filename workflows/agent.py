@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import dataclasses
 import importlib
+import itertools
 import os
 import re
 import shutil
@@ -65,6 +66,9 @@ END_SECONDS = 1.0
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\ufeff\0]")
 """What is not text in the output of a program: colours and movements of a terminal, marks and zeros of UTF-16."""
 LINE_END = re.compile(r"[\r\n]+")
+INTERPRETER = re.compile(r"(?:python|node|deno|bun|ruby|perl|bash|sh)[\d.]*")
+SCRIPTS, NO_SCRIPT = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".sh"), {"-c", "-e", "-m"}
+"""How the files end that an interpreter runs, and what says that it runs none."""
 RUNNER = Path(__file__).with_name("agent_function.py")
 
 
@@ -95,6 +99,10 @@ class Agent(Workflow):
                 raise ValueError(f"command must be a list of texts, not {command!r}")
             if shutil.which(command[0], path=search_path()) is None:
                 raise ValueError(f"command: there is no program {command[0]}")
+            words = itertools.takewhile(lambda word: word not in NO_SCRIPT, command[1:])
+            script = next((word for word in words if word.endswith(SCRIPTS)), None)
+            if script and INTERPRETER.fullmatch(Path(command[0]).name) and not is_file(Path(script)):
+                raise ValueError(f"command: {script}: no such file")
         if function is not None:
             source, _, name = str(function).rpartition(":")
             if not source or not name.isidentifier():

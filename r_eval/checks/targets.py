@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -101,7 +99,7 @@ def check_data(path: Path) -> list[Finding]:
 
 def check_grid(path: Path, call: bool = False) -> list[Finding]:
     """What is found in a grid and in everything that it names: environments, question files and the template files that
-    these were made from, agents' commands. What comes with R-Eval is not checked again.
+    these were made from. What comes with R-Eval is not checked again.
 
     Raises:
         UserError: It is no grid, or something in it is unknown or wrong.
@@ -122,13 +120,6 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
         if len(planned.demonstrations) < plan.grid.shots:
             text = f"task '{name}' has no demonstrations, though shots is {plan.grid.shots}"
             findings.append(Finding(target, target, "warning", text, "name a file: demonstrations: FILE.jsonl"))
-    for workflow in grid.workflows:
-        command = workflow.settings.get("command") or ()
-        program, *rest = shlex.split(command) if isinstance(command, str) else [*map(str, command), ""]
-        for word in [program] * (not shutil.which(program)) + [word for word in rest if word.endswith(".py")]:
-            if word and not is_file(grid.folder / word):
-                text = f"workflow '{workflow.workflow}': its command names {word}, which is not there"
-                findings.append(Finding(target, target, "error", text, "install it, or give its path"))
     parts = [f for f in _named_by(grid, plan, call) if f.severity != "note" or f.todo]  # what was left out, too
     findings += [dataclasses.replace(finding, target=target) for finding in parts]
     size = f"{counted(len(plan.cells), 'cell')}, {counted(plan.episodes(), 'episode')}"

@@ -84,30 +84,6 @@ def test_nothing_of_a_live_source_that_a_grid_names_is_called(tmp_path: Path) ->
     assert size.endswith("note: 1 cell, 1 episode")
 
 
-MINE = """
-from r_eval.workflows.direct import Direct
-
-class Mine(Direct):
-    def __init__(self, command=()):
-        super().__init__()
-        self.command = command
-
-    def settings(self):
-        return {"command": self.command}
-"""
-
-
-def test_what_an_agents_command_names_must_be_there(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
-    command = "command: [no-such-agent, mine.py, 代理.py]"
-    grid = f"workflows: [{{workflow: mine.py:Mine, {command}}}]\nllms: [gguf/smollm2-135m]\ntasks: [wiki/high-freq]\n"
-    (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
-    assert [f.what for f in check(str(tmp_path / "grid.yaml")) if f.severity == "error"] == [
-        f"workflow 'mine.py:Mine': its command names {word}, which is not there"
-        for word in ("no-such-agent", "代理.py")
-    ]
-
-
 def test_questions_may_not_name_templates_that_run_another_environment(recipes: Path) -> None:
     mark = recipes / "mark"
     template = "{id: a, level: KS, from: dish, question: Q, program: answer = 1}"
