@@ -6,6 +6,7 @@ A successful reply is never touched: with a dummy key such as `none` every answe
 from __future__ import annotations
 
 import base64
+import html.entities
 import os
 import re
 from collections.abc import Mapping
@@ -47,7 +48,9 @@ def _any_escaping(key: str) -> str:
         percent = "".join(f"%(?:25){{0,3}}{byte:02x}" for byte in c.encode())
         slashes = r"\\{0,8}" if c == "\\" else r"\\{0,8}+"
         escaped = rf"{slashes}(?:{re.escape(c)}|u{code:04x}|x{code:02x}|{code:03o})"
-        forms.append(rf"(?:{escaped}|{percent}|&#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});)")
+        names = [f"|{name}" for name, text in html.entities.html5.items() if text == c and name.endswith(";")]
+        entity = rf"&(?:amp;){{0,3}}(?:#0{{0,6}}{code};|#x0{{0,6}}{code:x};{''.join(names)})"
+        forms.append(f"(?:{escaped}|{percent}|{entity})")
     return "".join(forms)
 
 
