@@ -47,7 +47,8 @@ LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
     r"(?:(?P<label>(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：])[\s*_`\"]*+(?:```\w*\s*+)?|^(?=[\w.-]{1,99}\n\{))"
     r"(?P<name>Final Answer|[^\W\d][\w.-]{0,99}+)"
-    r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|[*_`\". \t]*+$)?",
+    r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|[*_`\".:： \t]*+$"
+    r"|[*_`\"]{0,3}[:：][*_]{0,2}(?:[ \t]++(?=[^\s{])|(?<=：))(?P<value>[^\n]++))?",
     re.IGNORECASE | re.MULTILINE,
 )
 INPUT = re.compile(
@@ -161,7 +162,7 @@ class CallReader(ArgumentReader):
             begin = -1
 
     def actions(self, text: str) -> Iterator[Found]:
-        """`Action: Search` with `Action Input: ...` or `Action: Search[...]`; a tool's name and JSON alone (GLM-4)."""
+        """`Action: Search` with `Action Input: ...`, `Action: Search[...]`, `Action: Search: ...`; GLM-4's name and JSON."""
         lines = list(islice(ACTION.finditer(text), MAX_CALLS))
         for match, after in zip_longest(lines, lines[1:]):
             if self.budget.pieces < 0:
@@ -172,6 +173,9 @@ class CallReader(ArgumentReader):
             argument = INPUT.match(text, match.end(), end)
             if match["open"] and (is_known or (self.loose and BEGINNING.search(before))):
                 yield Found(begin, self.bracketed(name, text, match.end())[0])
+            elif match["value"]:
+                if is_known and match["label"] and BEGINNING.search(before):
+                    yield Found(begin, self.from_text(name, match["value"]))
             elif argument:
                 following = NEXT_LINE.search(text, argument.end(), end)
                 end = following.start() if following else end
