@@ -162,7 +162,7 @@ class CallReader(ArgumentReader):
             begin = -1
 
     def actions(self, text: str) -> Iterator[Found]:
-        """`Action: Search` with `Action Input: ...`, `Action: Search[...]`, `Action: Search: ...`; GLM-4's name and JSON."""
+        """`Action: Search` with `Action Input: ...`, `: ...` or `[...]` after it; a tool's name and JSON (GLM-4)."""
         lines = list(islice(ACTION.finditer(text), MAX_CALLS))
         for match, after in zip_longest(lines, lines[1:]):
             if self.budget.pieces < 0:

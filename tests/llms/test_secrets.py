@@ -77,7 +77,8 @@ def test_a_reply_is_never_touched_whatever_the_key_is(key: str, monkeypatch: pyt
     "repeated",
     ["sk-hs3c/Key+1é", "sk-hs3c\\/Key+1é", "sk\\u002dhs3c/Key\\u002b1\\u00e9", "sk-hs3c%2FKey%2b1%c3%a9",
      "sk-hs3c%252FKey%2b1%c3%a9", "sk\\x2dhs3c\\057Key+1é",
-     "&#115;k-hs3c&#x2f;Key+1é", "SK-HS3C/KEY+1É", "sk-hs3c&sol;Key&plus;1&eacute;", "sk-hs3c/Key&amp;#43;1&amp;amp;eacute;"],
+     "&#115;k-hs3c&#x2f;Key+1é", "SK-HS3C/KEY+1É", "sk-hs3c&sol;Key&plus;1&eacute;",
+     "sk-hs3c/Key&amp;#43;1&amp;amp;eacute;"],
 )  # fmt: skip
 def test_a_key_is_removed_from_an_error_in_any_escaping(repeated: str) -> None:
     assert Secrets("sk-hs3c/Key+1é").strike(f"bad key {repeated}, sorry") == "bad key [key], sorry"
