@@ -160,6 +160,7 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
 # Reasoning in the text
 
 MADE = "<|channel|>commentary to=functions.Search<|message|>{}<|call|>"
+MADE_BY_ROLE = " to=functions.Search<|channel|>analysis json<|message|>{}<|call|>"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,15 @@ MADE = "<|channel|>commentary to=functions.Search<|message|>{}<|call|>"
         ("<|START_THINKING|>K.<|END_THINKING|><|START_RESPONSE|>N<|END_RESPONSE|>", "K.", "N"),
         ("<|begin_of_thought|>K.<|end_of_thought|><|begin_of_solution|>N<|end_of_solution|>", "K.", "N"),
         ("analysisKenya.assistantcommentaryHm.assistantfinalNairobi", "Kenya.\nHm.", "Nairobi"),
-        *((text, "", text) for text in ("analysis of Kenya", "an assistantfinal mark", "<|channel|>", MADE)),
+        *(
+            (text, "", text)
+            for text in ("analysis of Kenya", "an assistantfinal mark", "<|channel|>", MADE, MADE_BY_ROLE)
+        ),
+        (
+            f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant{MADE_BY_ROLE}",
+            "Hm.",
+            f"<|start|>assistant{MADE_BY_ROLE}",
+        ),
         (
             "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant<|channel|>final<|message|>Nairobi<|return|>",
             "Kenya.",
