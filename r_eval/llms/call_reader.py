@@ -42,17 +42,19 @@ ARGUMENTS = re.compile(rf"\{{|<{PREFIXED}(?:parameter\b|arg_key>)", re.IGNORECAS
 """What the arguments of a call begin with, behind its name."""
 NOISE = re.compile(r"<[^<>\n]{0,60}>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20}|```\w{0,20}|[^\w.:/<\[`-]+|[<\[`]")
 """What may be around a name between what opens a call and its arguments."""
-NO_NAMES = frozenset(("function", "name", "json", "code", "commentary", ">", "/"))
+NO_NAMES = frozenset(("function", "name", "json", "code", "analysis", "commentary", ">", "/"))
 LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
-    r"(?:(?P<label>(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：])[\s*_`\"]*+(?:```\w*\s*+)?|^(?=[\w.-]{1,99}\n\{))"
+    r"(?:(?P<label>(?:^|(?<=[^\w]))(?:Action|行动|动作)[ \t]*+\d*+[ \t*_]*+[:：])"
+    r"[\s*_`\"]*+(?:```\w*\s*+)?|^(?=[\w.-]{1,99}\n\{))"
     r"(?P<name>Final Answer|[^\W\d][\w.-]{0,99}+)"
     r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|[*_`\".:： \t]*+$"
     r"|[*_`\"]{0,3}[:：][*_]{0,2}(?:[ \t]++(?=[^\s{])|(?<=：))(?P<value>[^\n]++))?",
     re.IGNORECASE | re.MULTILINE,
 )
 INPUT = re.compile(
-    r"[,;]?\s*+[>*_ \t-]*+(?:Action[ _]?)?(?:Input|Arguments|Parameters)(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+"
+    r"[,;]?\s*+[>*_# \t-]*+(?:Action[ _]?|行动|动作)?(?:Input|Arguments|Parameters|输入|参数)"
+    r"(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+"
     r"|:?\s*+(?=\{)",
     re.IGNORECASE,
 )
