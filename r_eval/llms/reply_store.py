@@ -29,7 +29,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from r_eval.files import cache_folder
+from r_eval.files import cache_folder, user_path
 from r_eval.llms.base import Reply
 from r_eval.llms.replay import ReplyKey, StoredReply
 
@@ -67,7 +67,7 @@ _pair: TypeAdapter[tuple[Reply, float]] = TypeAdapter(tuple[Reply, float], confi
 def store_path() -> Path:
     """The path of the store on this machine."""
     chosen = os.environ.get(VARIABLE)
-    return Path(chosen) if chosen else cache_folder() / "reply_store.sqlite"
+    return user_path(chosen) if chosen else cache_folder() / "reply_store.sqlite"
 
 
 class ReplyStore:

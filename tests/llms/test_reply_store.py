@@ -18,7 +18,7 @@ import pytest
 
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.replay import EpisodeReplies, ReplyKey, ReplyStores, StoredReply
-from r_eval.llms.reply_store import ReplyStore
+from r_eval.llms.reply_store import ReplyStore, store_path
 from r_eval.records import Tokens
 from tests.llms.test_reply import nested
 
@@ -102,6 +102,16 @@ def test_a_reply_of_any_text_survives(path: Path, text: str) -> None:
         found = find(store)
     assert found == StoredReply(reply, 1.5, b"o")
     assert (found.reply.queue, found.reply.retry) == (0.5, 0.25)
+
+
+@pytest.mark.parametrize(("variable", "name"), [("R_EVAL_REPLIES", "~/北京"), ("R_EVAL_CACHE", "~/cache")])
+def test_the_file_may_be_named_from_the_home_folder(
+    variable: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("R_EVAL_REPLIES", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(variable, name)
+    assert store_path().relative_to(tmp_path).parts[0] == name.removeprefix("~/")
 
 
 def fill(path: Path, count: int = 300) -> None:
