@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,10 +100,10 @@ def test_no_error_is_slow_to_search(hostile: str) -> None:
 @pytest.mark.parametrize(
     ("name", "settings"),
     [("sk-0123456789abcdef", {}), ("org/0123456789abcdef0123456789abcdef", {}),
-     ("x", {"api_key_env": "sk-0123456789abcdef"}),
+     ("x", {"api_key_env": "sk-0123456789abcdef"}), ("x", {"headers": {"Authorization": "Bearer 0123456789abcdef"}}),
      ("x", {"api_key_header": "sk-0123456789abcdef"}), ("x", {"api_key_header": "not a header"})],
 )  # fmt: skip
-def test_a_key_in_a_setting_is_refused_without_repeating_it(name: str, settings: dict[str, str]) -> None:
-    with pytest.raises(UserError, match="api_key_") as caught:
+def test_a_key_in_a_setting_is_refused_without_repeating_it(name: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"api_key_|headers takes") as caught:
         make_llm(f"openai/{name}", settings)
     assert "0123456789abcdef" not in str(caught.value)
