@@ -76,12 +76,13 @@ def test_a_function_that_blocks_stops_neither_the_loop_nor_other_calls(tmp_path:
         ("async def", "return next(iter([]))", "StopIteration"),
         ("def", "raise SystemExit('bye')", "SystemExit"),
         ("async def", "raise TimeoutError('slow')", "TimeoutError: slow"),
+        ("async def", "await asyncio.gather(asyncio.to_thread(exit))", "SystemExit"),
     ],
 )
 def test_an_exception_is_a_failure_that_names_the_line(
     keyword: str, statement: str, problem: str, tmp_path: Path
 ) -> None:
-    error = failure(scripted(tmp_path, f"import json\n{keyword} answer(request):\n    {statement}"))
+    error = failure(scripted(tmp_path, f"import asyncio\n{keyword} answer(request):\n    {statement}"))
     assert error.cause == "request"
     assert str(error).startswith("script.py:answer: ")
     assert problem in str(error)
