@@ -89,6 +89,17 @@ def test_an_exception_is_a_failure_that_names_the_line(
     assert "(script.py:4, in answer)" in str(error)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    ["text=5", "tokens=None", "reasoning=['hm']", "finish='over'", "extra={'a': object()}",
+     "tool_calls=[{'name': 'f'}]",
+     "tool_calls=(ToolCall(None, 'f', {}),)", "tool_calls=(ToolCall('', 'f', {'a': {1}}),)", "extra={'a': {1: ...}}"],
+)  # fmt: skip
+def test_a_reply_that_no_record_can_hold_is_the_functions_failure(wrong: str, tmp_path: Path) -> None:
+    error = failure(scripted(tmp_path, f"def answer(request): return Reply(**{{'text': 'ok', **dict({wrong})}})"))
+    assert (error.cause, "script.py:answer returned a Reply that" in str(error)) == ("request", True)
+
+
 def test_a_function_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
     scripted(tmp_path, "import time\ndef answer(request):\n    time.sleep(0.5)\n    return 'late'")
     llm = make_llm(f"scripted/{tmp_path / 'script.py'}:answer", {"timeout": 0.05})
