@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Any, NamedTuple
 
 from r_eval.llms.base import ToolCall, ToolSpec
@@ -166,11 +166,11 @@ class CallReader(ArgumentReader):
     def actions(self, text: str) -> Iterator[Found]:
         """`Action: Search` with `Action Input: ...`, `: ...` or `[...]` after it; a tool's name and JSON (GLM-4)."""
         lines = list(islice(ACTION.finditer(text), MAX_CALLS))
-        for match, after in zip_longest(lines, lines[1:]):
+        begins = [m.start() - len(DECORATION.findall(_before(text, m.start()))[0]) for m in lines]
+        for match, begin, end in zip(lines, begins, [*begins, len(text)][1:], strict=True):
             if self.budget.pieces < 0:
                 return
             before, name = _before(text, match.start()), self.spell(match["name"].rstrip("."))
-            begin, end = match.start() - len(DECORATION.findall(before)[0]), after.start() if after else len(text)
             is_known = name in self.tools
             argument = INPUT.match(text, match.end(), end)
             if match["open"] and (is_known or (self.loose and BEGINNING.search(before))):

@@ -218,6 +218,7 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     # actions
     ("Action: Lookup\nAction Input: capital city\nThought: I see.", [lookup("capital city")]),
     ("Action: Lookup\nAction Input: a\nAction: Lookup\nAction Input: b", [lookup("a"), lookup("b")]),
+    ("**Action 1:** Lookup\nAction Input: a\n\n**Action 2:** Lookup\nAction Input: b", [lookup("a"), lookup("b")]),
     ("Action: Now", [("Now", {})]),
     ("Action: Search\nAction Input: Kenya city", [search("Kenya city")]),
     ('Action: Search\nAction Input: entity="<b>"', [search("<b>")]),
