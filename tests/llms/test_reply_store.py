@@ -289,13 +289,8 @@ TOOL = ToolSpec("find", "Find a dish.", {"type": "object", "properties": {"名":
 CALL = ToolCall("1", "find", {"名": 1})
 DIFFERENT = [
     *[request(text) for text in ("hi", "hithere", "\ud83d", "?")],
-    *[
-        request("hi", "there"),
-        request(max_tokens=3),
-        request(seed=3),
-        request(stop=("\n", "a")),
-        request(stop=("\na",)),
-    ],
+    *[request("hi", "there"), request(max_tokens=3), request(seed=3)],
+    *[request(stop=stop) for stop in (("\n", "a"), ("\na",))],
     *[request(tools=(tool,)) for tool in (TOOL, dataclasses.replace(TOOL, parameters={"type": "object"}))],
     *[request(tools=(TOOL,), tool_choice="required"), message("system"), message()],
     *[message(tool_calls=(dataclasses.replace(CALL, arguments={"名": value}),)) for value in (1, "1", True, 1.0)],
