@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 import socket
+import traceback
 from typing import Any
 
 import pytest
@@ -93,6 +94,14 @@ def test_waits_are_the_servers_or_grow_and_have_a_bound(
     monkeypatch.setattr(attempts, "LONGEST_WAIT", longest)
     _, server = ask(*answers, good())
     assert least <= server.times[-1] - server.times[0] < most
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_failure_holds_nothing_of_a_large_answer(status: int) -> None:
+    error, _ = refused(Answer(status, {"choices": "长" * 2_000_000}))
+    frames = [frame.f_locals.values() for frame, _ in traceback.walk_tb(error.__traceback__)]
+    texts = [value for values in frames for value in values if isinstance(value, str | bytes | bytearray)]
+    assert (error.__context__, max(map(len, texts), default=0) < 10_000) == (None, True)
 
 
 # Keys and connections
