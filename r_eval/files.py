@@ -21,7 +21,7 @@ def cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("R_EVAL_CACHE")
-    return Path(chosen) if chosen else user_cache_path("r-eval")
+    return user_path(chosen) if chosen else user_cache_path("r-eval")
 
 
 def user_path(name: str | Path) -> Path:

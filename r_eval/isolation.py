@@ -8,6 +8,7 @@ event loop of another thread, since it may block that loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import inspect
@@ -137,7 +138,7 @@ class ForeignLoop:
         """
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True).start()
+            threading.Thread(target=_run_forever, args=(self._loop,), name=self._name, daemon=True).start()
         loop = self._loop
         try:
             done = asyncio.run_coroutine_threadsafe(contained(work), loop)
@@ -151,6 +152,13 @@ class ForeignLoop:
         if error is not None:
             raise error
         return value  # type: ignore[return-value]  # there is one where there is no error
+
+
+def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop on, whatever ends it: a task of foreign code that raises SystemExit, or its call of `stop`."""
+    while not loop.is_closed():
+        with contextlib.suppress(BaseException):
+            loop.run_forever()
 
 
 async def contained(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:

@@ -90,6 +90,7 @@ class Persistent:
             try:
                 reply = await self._retried(functools.partial(self._attempt, sent, refused, effort), effort, attempts)
             except LLMError as error:
+                error.__traceback__ = error.__context__ = None  # its frames hold the answer, which may have 16 MB
                 if error.cause == "tool_call":  # its server could not read it: the model's own turn
                     calls = (ToolCall("", "", {}, UNREADABLE),) if sent.tools else ()
                     reply = Reply(error.text, calls, "tool_calls" if calls else "stop", estimated=True)

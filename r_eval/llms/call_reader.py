@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Any, NamedTuple
 
 from r_eval.llms.base import ToolCall, ToolSpec
@@ -42,16 +42,19 @@ ARGUMENTS = re.compile(rf"\{{|<{PREFIXED}(?:parameter\b|arg_key>)", re.IGNORECAS
 """What the arguments of a call begin with, behind its name."""
 NOISE = re.compile(r"<[^<>\n]{0,60}>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20}|```\w{0,20}|[^\w.:/<\[`-]+|[<\[`]")
 """What may be around a name between what opens a call and its arguments."""
-NO_NAMES = frozenset(("function", "name", "json", "code", "commentary", ">", "/"))
+NO_NAMES = frozenset(("function", "name", "json", "code", "analysis", "commentary", ">", "/"))
 LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
-    r"(?:(?P<label>(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：])[\s*_`\"]*+(?:```\w*\s*+)?|^(?=[\w.-]{1,99}\n\{))"
+    r"(?:(?P<label>(?:^|(?<=[^\w]))(?:Action|行动|动作)[ \t]*+\d*+[ \t*_]*+[:：])"
+    r"[\s*_`\"]*+(?:```\w*\s*+)?|^(?=[\w.-]{1,99}\n\{))"
     r"(?P<name>Final Answer|[^\W\d][\w.-]{0,99}+)"
-    r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|[*_`\". \t]*+$)?",
+    r"(?:(?P<open>[\[(]| [\[(](?=[^\n]{0,200}[\])][*_`. \t]*$))|[*_`\".:： \t]*+$"
+    r"|[*_`\"]{0,3}[:：][*_]{0,2}(?:[ \t]++(?=[^\s{])|(?<=：))(?P<value>[^\n]++))?",
     re.IGNORECASE | re.MULTILINE,
 )
 INPUT = re.compile(
-    r"[,;]?\s*+[>*_ \t-]*+(?:Action[ _]?)?(?:Input|Arguments|Parameters)(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+"
+    r"[,;]?\s*+[>*_# \t-]*+(?:Action[ _]?|行动|动作)?(?:Input|Arguments|Parameters|输入|参数)"
+    r"(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+"
     r"|:?\s*+(?=\{)",
     re.IGNORECASE,
 )
@@ -161,17 +164,20 @@ class CallReader(ArgumentReader):
             begin = -1
 
     def actions(self, text: str) -> Iterator[Found]:
-        """`Action: Search` with `Action Input: ...` or `Action: Search[...]`; a tool's name and JSON alone (GLM-4)."""
+        """`Action: Search` with `Action Input: ...`, `: ...` or `[...]` after it; a tool's name and JSON (GLM-4)."""
         lines = list(islice(ACTION.finditer(text), MAX_CALLS))
-        for match, after in zip_longest(lines, lines[1:]):
+        begins = [m.start() - len(DECORATION.findall(_before(text, m.start()))[0]) for m in lines]
+        for match, begin, end in zip(lines, begins, [*begins, len(text)][1:], strict=True):
             if self.budget.pieces < 0:
                 return
             before, name = _before(text, match.start()), self.spell(match["name"].rstrip("."))
-            begin, end = match.start() - len(DECORATION.findall(before)[0]), after.start() if after else len(text)
             is_known = name in self.tools
             argument = INPUT.match(text, match.end(), end)
             if match["open"] and (is_known or (self.loose and BEGINNING.search(before))):
                 yield Found(begin, self.bracketed(name, text, match.end())[0])
+            elif match["value"]:
+                if is_known and match["label"] and BEGINNING.search(before):
+                    yield Found(begin, self.from_text(name, match["value"]))
             elif argument:
                 following = NEXT_LINE.search(text, argument.end(), end)
                 end = following.start() if following else end

@@ -29,6 +29,7 @@ LONGEST_SENTENCE, LONGEST_MESSAGE, LONGEST_JSON = 2000, 300, 100_000
 MOST_PARTS, MOST_ITEMS, MOST_CAUSES = 500, 20, 4
 
 WRAPPER = re.compile(r"[^{]{0,200}(?:error|exception)\b[^{]{0,40}(?=\{)|\s{0,200}(?=[\[{])", re.IGNORECASE)
+PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 TITLE = re.compile(r"<title[^>]{0,100}>([^<]{1,200})", re.IGNORECASE)
 ECHO = re.compile(r"""(?:['"]?\b(?:input|content|arguments)['"]?[:=] ?|\binput_value=|\bgot )['"{\[]""")
 """Behind it a validator repeats what it was sent."""
@@ -52,6 +53,7 @@ class Evidence:
         sentences: From the outermost error to the innermost.
         generated: What the model wrote, if the provider repeats it.
         headers: By their names in lower case.
+        is_page: Whether it is a page for a browser: not the API's word, but that of something in front of it.
     """
 
     def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
@@ -59,6 +61,7 @@ class Evidence:
         self.codes: set[str] = set()
         self.sentences: list[str] = []
         self.generated: str | None = None
+        self.is_page = False
         self.headers = {str(name).lower(): str(text)[:1000] for name, text in (headers or {}).items()}
         self._add_code(self.headers.get("x-amzn-errortype", ""))
         self.add(body)
@@ -95,6 +98,7 @@ class Evidence:
             elif isinstance(part, str) and (inner := _embedded(part)) is not None:
                 parts.append(inner)
             elif isinstance(part, str) and part.strip():
+                self.is_page = self.is_page or PAGE.match(part) is not None
                 title = TITLE.search(part[:2000])
                 self.sentences.append(title[1] if title else part[:LONGEST_JSON])
 
@@ -155,6 +159,8 @@ class Evidence:
                     return cause, refused
         if self.status == 503 and table.WORDS["rate_limit"].search(self.text):
             return "rate_limit", ""
+        if self.status == 403 and self.is_page:  # a firewall's, which may have blocked this one prompt
+            return "request", ""
         is_request = self.status in range(1, 500) or (not self.status and self.codes & table.REQUEST_CODES)
         return table.STATUSES.get(self.status, "request" if is_request else "server"), ""
 

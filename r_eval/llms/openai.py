@@ -44,14 +44,17 @@ Answer = tuple[bytes, int, Mapping[str, str]]
 """A body, its status and its headers."""
 
 
-def _is_server(address: str) -> str:
+def _server(address: str) -> str:
+    """The address of a server, without the path of a call that it was copied with."""
     with contextlib.suppress(ValueError):
-        if urlsplit(address).scheme in ("http", "https") and urlsplit(address).hostname:
-            return address.rstrip("/")
+        parts = urlsplit(address.strip())
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:  # or it raises
+            path = parts.path.rstrip("/").removesuffix("/chat/completions").removesuffix("/responses")
+            return urlunsplit(parts._replace(path=path))
     raise ValueError("must be the address of a server, such as http://127.0.0.1:8000/v1")
 
 
-Address = Annotated[str, AfterValidator(_is_server)]
+Address = Annotated[str, AfterValidator(_server)]
 
 
 class OpenAI(Persistent, LLM):
@@ -84,7 +87,8 @@ class OpenAI(Persistent, LLM):
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
-        refuse_keys(name, model, api_key_env=settings.api_key_env, api_key_header=settings.api_key_header)
+        keys = {"api_key_env": settings.api_key_env, "api_key_header": settings.api_key_header}
+        refuse_keys(name, model, settings.headers, **keys)
         self.base_url, self.api_key_env = settings.base_url, settings.api_key_env
         self.needs_key = self.base_url == OPENAI
         self.native_tools = settings.native_tools is not False
@@ -120,10 +124,10 @@ class OpenAI(Persistent, LLM):
         try:
             await learn_capabilities(self)
         except LLMError as error:
-            if error.cause == "key":
+            if error.cause in ("key", "request"):
                 secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
-                why = str(error).removeprefix(f"{self.name}: ")
-                error.args = (f"{self.name}: {self.base_url} refuses {secret} ({why})",)
+                what, why = secret if error.cause == "key" else "a request", str(error).removeprefix(f"{self.name}: ")
+                error.args = (f"{self.name}: {self.base_url} refuses {what} ({why})",)
             raise
 
     async def close(self) -> None:
@@ -219,4 +223,4 @@ class OpenAI(Persistent, LLM):
 def _address(base_url: str, path: str) -> str:
     """An address below a server's base; a query that the base has (a gateway's version, say) stays at the end."""
     parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{path}"))
+    return urlunsplit(parts._replace(path=f"{parts.path}/{path}"))

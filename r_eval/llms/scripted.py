@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import inspect
+import json
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from r_eval import plugins
 from r_eval.errors import UserError
@@ -18,11 +21,13 @@ from r_eval.fingerprints import script_hashes
 from r_eval.isolation import DaemonThreads, ForeignLoop, describe
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import chat_body
+from r_eval.llms.failures import one_line
 from r_eval.records import Tokens
-from r_eval.text import clean
+from r_eval.text import clean_data
 
 threads = DaemonThreads("scripted")
 coroutines = ForeignLoop("scripted-async")
+_reply: TypeAdapter[Reply] = TypeAdapter(Reply)
 
 
 class MessageDict(dict[str, Any]):
@@ -69,7 +74,11 @@ class Scripted(LLM):
         if isinstance(answer, str):
             words = sum(len(message.content.split()) for message in request.messages)
             answer = Reply(answer, tokens=Tokens(prompt=words, completion=len(answer.split())), estimated=True)
-        if not (isinstance(answer, Reply) and isinstance(answer.text, str)):
+        if not isinstance(answer, Reply):
             raise LLMError("request", f"{self._place} returned {type(answer).__name__}, not a text or a Reply")
-        text = clean(answer.text)
-        return answer if text is answer.text else dataclasses.replace(answer, text=text)
+        try:
+            plain = json.loads(json.dumps(dataclasses.asdict(answer), default=dict))
+            return _reply.validate_python(clean_data(plain))
+        except (TypeError, ValueError, RecursionError) as error:
+            problem = one_line(str(error).partition(" [type=")[0])
+            raise LLMError("request", f"{self._place} returned a Reply that no record can hold: {problem}") from None

@@ -6,6 +6,7 @@ A successful reply is never touched: with a dummy key such as `none` every answe
 from __future__ import annotations
 
 import base64
+import html.entities
 import os
 import re
 from collections.abc import Mapping
@@ -47,7 +48,9 @@ def _any_escaping(key: str) -> str:
         percent = "".join(f"%(?:25){{0,3}}{byte:02x}" for byte in c.encode())
         slashes = r"\\{0,8}" if c == "\\" else r"\\{0,8}+"
         escaped = rf"{slashes}(?:{re.escape(c)}|u{code:04x}|x{code:02x}|{code:03o})"
-        forms.append(rf"(?:{escaped}|{percent}|&#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});)")
+        names = [f"|{name}" for name, text in html.entities.html5.items() if text == c and name.endswith(";")]
+        entity = rf"&(?:amp;){{0,3}}(?:#0{{0,6}}{code};|#x0{{0,6}}{code:x};{''.join(names)})"
+        forms.append(f"(?:{escaped}|{percent}|{entity})")
     return "".join(forms)
 
 
@@ -73,22 +76,23 @@ def environment_headers(name: str, headers: Mapping[str, str]) -> dict[str, str]
     """Headers with their values, which environment variables hold.
 
     Raises:
-        UserError: A variable is not set, or a key is given instead of its variable's name.
+        UserError: A variable is not set.
     """
-    for header, variable in headers.items():
-        if not HEADER.fullmatch(header) or not VARIABLE.fullmatch(variable) or holds_key(variable):
-            raise UserError(f"LLM '{name}': headers takes names of headers with names of environment variables")
+    for variable in headers.values():
         if variable not in os.environ:
             raise UserError(f"LLM '{name}': headers: the environment variable {variable} is not set")
     return {header: header_value(name, variable) for header, variable in headers.items()}
 
 
-def refuse_keys(llm: str, model: str, **settings: str) -> None:
+def refuse_keys(llm: str, model: str, headers: Mapping[str, str], **settings: str) -> None:
     """Refuse settings of an LLM that hold a key.
 
     Raises:
-        UserError: One does, or `api_key_header` is no header's name; the message does not repeat it.
+        UserError: One does, or what names a header or a variable cannot be one; the message does not repeat it.
     """
+    for header, variable in headers.items():
+        if not HEADER.fullmatch(header) or not VARIABLE.fullmatch(variable) or holds_key(variable):
+            raise UserError(f"LLM '{llm}': headers takes names of headers with names of environment variables")
     for name, value in {"model": model, **settings}.items():
         if any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in (value, *value.split("/"))):
             raise UserError(f"LLM: its {name} looks like a key: put the name of its variable in api_key_env")

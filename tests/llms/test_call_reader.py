@@ -61,6 +61,9 @@ JSON_NOTATIONS = {
     "react": 'Action: Search\nAction Input: {"entity": "@"}',
     "react_list": '- Action: Search\n- Arguments: {"entity": "@"}',
     "react_one_line": 'Action: Search, Action Input: {"entity": "@"}',
+    "react_headings": '### Action:\nSearch\n### Action Input:\n{"entity": "@"}',
+    "react_chinese": '行动：Search\n行动输入：{"entity": "@"}',
+    "harmony_role": ' to=functions.Search<|channel|>analysis json<|message|>{"entity": "@"}<|call|>',
     "react_json_at_once": 'Action: Search {"entity": "@"}',
     "glm_4": 'Search\n{"entity": "@"}',
     "react_numbered": '**Action 1:** `Search`\n**Action Input 1:** {"entity": "@"}',
@@ -215,6 +218,7 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     # actions
     ("Action: Lookup\nAction Input: capital city\nThought: I see.", [lookup("capital city")]),
     ("Action: Lookup\nAction Input: a\nAction: Lookup\nAction Input: b", [lookup("a"), lookup("b")]),
+    ("**Action 1:** Lookup\nAction Input: a\n\n**Action 2:** Lookup\nAction Input: b", [lookup("a"), lookup("b")]),
     ("Action: Now", [("Now", {})]),
     ("Action: Search\nAction Input: Kenya city", [search("Kenya city")]),
     ('Action: Search\nAction Input: entity="<b>"', [search("<b>")]),
@@ -224,6 +228,10 @@ WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
     ('Action: Search\nAction Input: entity="Kenya", limit="3"', [search("Kenya", limit="3")]),
     ("Thought: I see.\nAction: Finish\nAction Input: Nairobi", [("Finish", {"answer": "Nairobi"})]),
     ("Action: Lookup[capital]", [lookup("capital")]),
+    ("I look.\n**Action 2:** **Search:** Kenya", [KENYA]),
+    ('Action: `Search`: "Kenya"\nAction: Lookup: name: a', [KENYA, lookup("name: a")]),
+    ("Action：Search：肯尼亚", [search("肯尼亚")]),
+    ("Action: Search:\nAction Input: Kenya", [KENYA]),
     ("I look.\nLookup[capital city]\nLookup[river]", [lookup("capital city"), lookup("river")]),
     ('action: lookup\naction input: {"keyword": "capital"}', [lookup("capital")]),
     ('Action: Serch\nAction Input: {"entity": "Kenya"}', [("Serch", {"entity": "Kenya"})]),
@@ -330,6 +338,8 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
         "Action: Look[Kenya]",
         "Action: Look\nAction Input: Kenya",
         "The first Action: Search",
+        "The first Action: Search: Kenya",
+        "Action: Look: Kenya",
         '{"answer": "Nairobi", "confidence": 0.9}',
         '```json\n{"answer": ["Nairobi"], "sources": [{"title": "Kenya", "page": 3}]}\n```',
         '{"name": "GPT_3", "parameters": {"count": "175B"}, "released": 2020}',
@@ -360,25 +370,13 @@ def test_prose_stays_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "value"),
-    [
-        ("false", "false"),
-        ("no", "no"),
-        ("none", "none"),
-        ("1,234", "1,234"),
-        ("007", "007"),
-        ("1e3", "1e3"),
-        ("3.10", "3.10"),
-        ("[1] Kenya", "[1] Kenya"),
-        ("None", "None"),
-        ("True, since 1963", "True, since 1963"),
-        ("name: 乐山", "name: 乐山"),
-    ],
+    "answer",
+    ["false", "no", "none", "1,234", "007", "1e3", "3.10", "[1] Kenya", "None", "True, since 1963", "name: 乐山"],
 )
-def test_an_answer_in_brackets_is_what_is_written_there(answer: str, value: str) -> None:
+def test_an_answer_in_brackets_is_what_is_written_there(answer: str) -> None:
     call = parse_action(f"Thought 3: I know.\nAction 3: Finish[{answer}]", {})
     assert call is not None
-    assert call.arguments == {"answer": value}
+    assert call.arguments == {"answer": answer}
 
 
 @pytest.mark.parametrize(

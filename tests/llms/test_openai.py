@@ -6,10 +6,12 @@ import asyncio
 import dataclasses
 import json
 import socket
+import traceback
 from typing import Any
 
 import pytest
 
+from r_eval.errors import UserError
 from r_eval.llms import attempts, openai
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
 from r_eval.records import Tokens
@@ -94,6 +96,14 @@ def test_waits_are_the_servers_or_grow_and_have_a_bound(
     assert least <= server.times[-1] - server.times[0] < most
 
 
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_failure_holds_nothing_of_a_large_answer(status: int) -> None:
+    error, _ = refused(Answer(status, {"choices": "长" * 2_000_000}))
+    frames = [frame.f_locals.values() for frame, _ in traceback.walk_tb(error.__traceback__)]
+    texts = [value for values in frames for value in values if isinstance(value, str | bytes | bytearray)]
+    assert (error.__context__, max(map(len, texts), default=0) < 10_000) == (None, True)
+
+
 # Keys and connections
 
 
@@ -138,6 +148,25 @@ def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> No
     with pytest.raises(LLMError, match=url) as caught:
         asyncio.run(main())
     assert caught.value.cause == "connection"
+
+
+@pytest.mark.parametrize(
+    ("copied", "address"),
+    [
+        ("http://h/v1/", "http://h/v1"),
+        (" http://[::1]:9/v1/chat/completions\n", "http://[::1]:9/v1"),
+        ("https://h/v1/responses/", "https://h/v1"),
+        ("https://h/openai/deployments/北京/chat/completions?v=1", "https://h/openai/deployments/北京?v=1"),
+        ("h:9/v1", None),
+        ("http://h:99999/v1", None),
+    ],
+)
+def test_an_address_is_taken_as_it_was_copied(copied: str, address: str | None) -> None:
+    if address is None:
+        with pytest.raises(UserError, match="base_url must be the address of a server"):
+            make_llm("openai/some-model", {"base_url": copied})
+    else:
+        assert make_llm("openai/some-model", {"base_url": copied}).identity()["base_url"] == address
 
 
 # Money
@@ -190,6 +219,7 @@ def test_a_server_that_refuses_tools_gets_them_in_the_prompt(answer: Answer, cap
     [
         (bad(404, "The model `some-model` does not exist."), "model", "does not exist."),
         (bad(401, f"Incorrect API key provided: {KEY}"), "key", "refuses the key in SOME_KEY (HTTP 401"),
+        (bad(404, "Not Found"), "request", "/v1 refuses a request (HTTP 404: Not Found"),
     ],
 )
 def test_a_failure_says_what_to_do(answer: Answer, cause: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,8 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
 # Reasoning in the text
 
 MADE = "<|channel|>commentary to=functions.Search<|message|>{}<|call|>"
+BY_ROLE = " to=functions.Search<|channel|>analysis json<|message|>{}<|call|>"
+THOUGHT = "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant"
 
 
 @pytest.mark.parametrize(
@@ -185,12 +187,9 @@ MADE = "<|channel|>commentary to=functions.Search<|message|>{}<|call|>"
         ("<|START_THINKING|>K.<|END_THINKING|><|START_RESPONSE|>N<|END_RESPONSE|>", "K.", "N"),
         ("<|begin_of_thought|>K.<|end_of_thought|><|begin_of_solution|>N<|end_of_solution|>", "K.", "N"),
         ("analysisKenya.assistantcommentaryHm.assistantfinalNairobi", "Kenya.\nHm.", "Nairobi"),
-        *((text, "", text) for text in ("analysis of Kenya", "an assistantfinal mark", "<|channel|>", MADE)),
-        (
-            "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant<|channel|>final<|message|>Nairobi<|return|>",
-            "Kenya.",
-            "Nairobi",
-        ),
+        *((text, "", text) for text in ("analysis of Kenya", "an assistantfinal mark", "<|channel|>", MADE, BY_ROLE)),
+        (f"{THOUGHT}<|channel|>final<|message|>Nairobi<|return|>", "Kenya.", "Nairobi"),
+        (f"{THOUGHT}{BY_ROLE}", "Kenya.", f"<|start|>assistant{BY_ROLE}"),
         ("<|channel|>analysis<|message|>Kenya, which", "Kenya, which", ""),
         ("a < b, and x[0] is <b>bold</b>", "", "a < b, and x[0] is <b>bold</b>"),
     ],

@@ -18,7 +18,7 @@ import pytest
 
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.replay import EpisodeReplies, ReplyKey, ReplyStores, StoredReply
-from r_eval.llms.reply_store import ReplyStore
+from r_eval.llms.reply_store import ReplyStore, store_path
 from r_eval.records import Tokens
 from tests.llms.test_reply import nested
 
@@ -104,6 +104,16 @@ def test_a_reply_of_any_text_survives(path: Path, text: str) -> None:
     assert (found.reply.queue, found.reply.retry) == (0.5, 0.25)
 
 
+@pytest.mark.parametrize(("variable", "name"), [("R_EVAL_REPLIES", "~/北京"), ("R_EVAL_CACHE", "~/cache")])
+def test_the_file_may_be_named_from_the_home_folder(
+    variable: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("R_EVAL_REPLIES", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(variable, name)
+    assert store_path().relative_to(tmp_path).parts[0] == name.removeprefix("~/")
+
+
 def fill(path: Path, count: int = 300) -> None:
     with contextlib.closing(ReplyStore(path)) as store:
 
@@ -144,6 +154,16 @@ def test_a_lock_of_another_process_and_a_large_reply_hold_no_loop(store: ReplySt
     assert find(store) == GOOD
 
 
+def replace(content: bytes) -> Callable[[Path], None]:
+    """A damage: a store's whole content is another."""
+
+    def damage(path: Path) -> None:
+        fill(path, 1)
+        path.write_bytes(content)
+
+    return damage
+
+
 def overwrite(start: int, end: int, byte: Callable[[int], bytes] = os.urandom) -> Callable[[Path], None]:
     """A damage: bytes of a store are others; an end of 0 or below counts from the end of the file."""
 
@@ -157,8 +177,8 @@ def overwrite(start: int, end: int, byte: Callable[[int], bytes] = os.urandom) -
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
-    "text": lambda path: path.write_text("这不是数据库\n" * 500, encoding="utf-8"),
-    "few bytes": lambda path: path.write_bytes(b"\0\xff"),
+    "text": replace("这不是数据库\n".encode() * 500),
+    "few bytes": replace(b"\0\xff"),
     "a trashed head": overwrite(100, 3000),
     "truncated": overwrite(80_000, 0, lambda size: b""),
     "another schema": lambda path: (fill(path, 1), sql(path, "ALTER TABLE replies DROP COLUMN made")),
@@ -196,11 +216,19 @@ def test_flipped_pages_and_a_full_disk_cost_replies_and_no_run(path: Path, caplo
         assert find(store) == GOOD
 
 
-def test_a_sound_file_of_another_program_is_left_alone(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    sql(path, "PRAGMA journal_mode = WAL")
-    sql(path, "CREATE TABLE bookmarks AS SELECT 'https://例え.jp' AS url")
+@pytest.mark.parametrize("content", [None, "notes: 例え\n", '{"id": 1}\n' * 500, "PK\x03\x04", "\0"])
+def test_a_file_that_was_never_a_store_is_left_alone(
+    path: Path, content: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    if content is None:
+        sql(path, "PRAGMA journal_mode = WAL")
+        sql(path, "CREATE TABLE bookmarks AS SELECT 'https://例え.jp' AS url")
+    else:
+        path.write_text(content, encoding="utf-8")
     before = contents(path.parent)
-    no_store_works(path, caplog)
+    for _ in range(2):
+        no_store_works(path, caplog)
+        caplog.clear()
     assert contents(path.parent) == before
 
 
@@ -261,13 +289,8 @@ TOOL = ToolSpec("find", "Find a dish.", {"type": "object", "properties": {"名":
 CALL = ToolCall("1", "find", {"名": 1})
 DIFFERENT = [
     *[request(text) for text in ("hi", "hithere", "\ud83d", "?")],
-    *[
-        request("hi", "there"),
-        request(max_tokens=3),
-        request(seed=3),
-        request(stop=("\n", "a")),
-        request(stop=("\na",)),
-    ],
+    *[request("hi", "there"), request(max_tokens=3), request(seed=3)],
+    *[request(stop=stop) for stop in (("\n", "a"), ("\na",))],
     *[request(tools=(tool,)) for tool in (TOOL, dataclasses.replace(TOOL, parameters={"type": "object"}))],
     *[request(tools=(TOOL,), tool_choice="required"), message("system"), message()],
     *[message(tool_calls=(dataclasses.replace(CALL, arguments={"名": value}),)) for value in (1, "1", True, 1.0)],

@@ -76,16 +76,28 @@ def test_a_function_that_blocks_stops_neither_the_loop_nor_other_calls(tmp_path:
         ("async def", "return next(iter([]))", "StopIteration"),
         ("def", "raise SystemExit('bye')", "SystemExit"),
         ("async def", "raise TimeoutError('slow')", "TimeoutError: slow"),
+        ("async def", "await asyncio.gather(asyncio.to_thread(exit))", "SystemExit"),
     ],
 )
 def test_an_exception_is_a_failure_that_names_the_line(
     keyword: str, statement: str, problem: str, tmp_path: Path
 ) -> None:
-    error = failure(scripted(tmp_path, f"import json\n{keyword} answer(request):\n    {statement}"))
+    error = failure(scripted(tmp_path, f"import asyncio\n{keyword} answer(request):\n    {statement}"))
     assert error.cause == "request"
     assert str(error).startswith("script.py:answer: ")
     assert problem in str(error)
     assert "(script.py:4, in answer)" in str(error)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["text=5", "tokens=None", "reasoning=['hm']", "finish='over'", "extra={'a': object()}",
+     "tool_calls=[{'name': 'f'}]",
+     "tool_calls=(ToolCall(None, 'f', {}),)", "tool_calls=(ToolCall('', 'f', {'a': {1}}),)", "extra={'a': {1: ...}}"],
+)  # fmt: skip
+def test_a_reply_that_no_record_can_hold_is_the_functions_failure(wrong: str, tmp_path: Path) -> None:
+    error = failure(scripted(tmp_path, f"def answer(request): return Reply(**{{'text': 'ok', **dict({wrong})}})"))
+    assert (error.cause, "script.py:answer returned a Reply that" in str(error)) == ("request", True)
 
 
 def test_a_function_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,8 @@ def test_a_reply_is_never_touched_whatever_the_key_is(key: str, monkeypatch: pyt
     "repeated",
     ["sk-hs3c/Key+1é", "sk-hs3c\\/Key+1é", "sk\\u002dhs3c/Key\\u002b1\\u00e9", "sk-hs3c%2FKey%2b1%c3%a9",
      "sk-hs3c%252FKey%2b1%c3%a9", "sk\\x2dhs3c\\057Key+1é",
-     "&#115;k-hs3c&#x2f;Key+1é", "SK-HS3C/KEY+1É"],
+     "&#115;k-hs3c&#x2f;Key+1é", "SK-HS3C/KEY+1É", "sk-hs3c&sol;Key&plus;1&eacute;",
+     "sk-hs3c/Key&amp;#43;1&amp;amp;eacute;"],
 )  # fmt: skip
 def test_a_key_is_removed_from_an_error_in_any_escaping(repeated: str) -> None:
     assert Secrets("sk-hs3c/Key+1é").strike(f"bad key {repeated}, sorry") == "bad key [key], sorry"
@@ -98,10 +100,10 @@ def test_no_error_is_slow_to_search(hostile: str) -> None:
 @pytest.mark.parametrize(
     ("name", "settings"),
     [("sk-0123456789abcdef", {}), ("org/0123456789abcdef0123456789abcdef", {}),
-     ("x", {"api_key_env": "sk-0123456789abcdef"}),
+     ("x", {"api_key_env": "sk-0123456789abcdef"}), ("x", {"headers": {"Authorization": "Bearer 0123456789abcdef"}}),
      ("x", {"api_key_header": "sk-0123456789abcdef"}), ("x", {"api_key_header": "not a header"})],
 )  # fmt: skip
-def test_a_key_in_a_setting_is_refused_without_repeating_it(name: str, settings: dict[str, str]) -> None:
-    with pytest.raises(UserError, match="api_key_") as caught:
+def test_a_key_in_a_setting_is_refused_without_repeating_it(name: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"api_key_|headers takes") as caught:
         make_llm(f"openai/{name}", settings)
     assert "0123456789abcdef" not in str(caught.value)
