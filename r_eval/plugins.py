@@ -153,6 +153,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.casefold(), folded, 1, 0.5)
     close += [one for one in folded if name and one.startswith(name.casefold())]
     hint = f" Did you mean {folded[close[0]]}?" if close else ""
+    hint = f" Several are a list: [{name}]." if "," in name else hint
     return f"unknown {kind} '{name}'.{hint} Known: {', '.join(every) or 'none'}"
 
 

@@ -124,6 +124,7 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "run grid.yaml --samples 3": ("--samples", "grid.yaml", "samples:"),
     "run grid.yaml --engine warp": ("'warp'", "local", "ray"),
     f"{FLAGS} --task aminer/soy-easy": ("aminer/soy-easy", "aminer/soay-easy"),
+    f"{FLAGS} --task wiki/musique,wiki/kqapro": ("'wiki/musique,wiki/kqapro'", "[wiki/musique,wiki/kqapro]"),
     **{f"run --quiet {name}.yaml": tuple(parts) for name, (_, *parts) in GRIDS.items()},
     "run nowhere.yaml": ("nowhere.yaml",),
     "run .": ("folder", "grid.yaml"),
