@@ -65,6 +65,13 @@ class Note(TypedDict):
     author: NotRequired[str]
 
 
+class Pick(BaseModel):
+    """A model whose fields have defaults, and cannot be null."""
+
+    colour: Colour = Colour.RED
+    tags: list[str | None] = []
+
+
 def giving_back(kind: Any) -> type[Environment]:
     """An environment whose query API takes something of a type and gives it back."""
 
@@ -100,6 +107,9 @@ COLOURS = "Literal['red', 'green']"
         (Iterable[int] | None, "list[int] | None", ["1"], [1]),
         (Owner, "Owner", {"name": "Ann", "home": ROME, "bornIn": 1}, Owner(name="Ann", home=Place("Rome"), bornIn=1)),
         (Note, "Note", {"text": "x"}, {"text": "x"}),
+        (Note, "Note", {"text": "x", "author": None}, {"text": "x"}),
+        (list[Place], "list[Place]", '[{"city": "Rome", "number": null}]', [Place("Rome")]),
+        (Pick | None, "Pick | None", {"colour": None, "tags": [None]}, Pick(tags=[None])),
         (Literal["a", 2], "Literal['a', 2]", "2", 2),
         (BOUNDED, "int", "2", 2),
         (float, "float", "5", 5.0),
@@ -194,6 +204,7 @@ class Things(Environment):
         ("half", "(number: float) -> float", {"number": "5"}, 2.5),
         ("reversed", "(text: str) -> str", {"text": "Ужгород"}, "дорогжУ"),
         ("title", "(suffix: str = '') -> str", {"suffix": "!"}, "Things!"),
+        ("title", "(suffix: str = '') -> str", {"suffix": None}, "Things"),
         ("cached", "(day: str) -> list[str]", {"day": "2024-02-29"}, ["2024-02-29", "2024-03-01"]),
         ("described", "(word: str, most: int = 1) -> str", {"word": "词", "most": 2}, "词词"),
         (
