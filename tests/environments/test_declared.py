@@ -54,7 +54,9 @@ def test_it_is_shown_as_a_python_function() -> None:
         "tags: list[str] | None = None, lang: Literal['en', 'de'] | None = None, exact: bool | None = None, "
         "score: float | None = None, key: int | None = None) -> Page:"
     )
-    assert shapes([FIND]) == '# Page is a dict: {"id"?: Any}\n# Filter is a dict: {"year": int, "also"?: Any}'
+    assert (
+        shapes([FIND]) == '# Page is a dict: {"id"?: Any}\n# Filter is a dict: {"year": int, "to"?: int, "also"?: Any}'
+    )
     assert FIND.action() == "find_pages(from_, page_size?, filter?, tags?, lang?, exact?, score?, key?): Find pages."
     assert (FIND.summary, FIND.details) == ("Find pages.", "The best first.")
     assert [p.description for p in FIND.parameters if p.description] == ["Where it begins.", "The language."]
