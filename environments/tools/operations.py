@@ -242,7 +242,10 @@ class Operation:
         if sent["whole"] or any(place.where == "body" for place in self.places.values()):
             data = json.dumps(sent["whole"].get("body", sent["body"]), ensure_ascii=False).encode()
             headers["Content-Type"] = "application/json" if self.body == "*/*" else self.body
-        url = base.rstrip("/") + path + ("&" if "?" in path else "?") * bool(query) + "&".join(query)
+        base, _, fixed = base.partition("#")[0].partition("?")
+        path, _, own = path.partition("?")
+        pairs = "&".join(filter(None, [fixed, own, *query]))
+        url = base.rstrip("/") + path + "?" * bool(pairs) + pairs
         return HttpRequest(self.method, url, headers, data)
 
 

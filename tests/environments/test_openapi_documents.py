@@ -160,6 +160,17 @@ CASES = [
         ],
     ),
     Case(
+        "an address with a query and a fragment",
+        HEAD
+        + "servers: [{url: '$URL/v1/?version=2#top'}]\npaths:\n"
+        + get("/a", "")
+        + get("/b?c=3", "{name: q, in: query, schema: {type: string}}"),
+        ["a()", "b_c_3(q: str | None = None)"],
+        [],
+        [("a", {}, "GET /v1/a?version=2"), ("b_c_3", {"q": "x"}, "GET /v1/b?version=2&c=3&q=x")],
+        {"base_url": None},
+    ),
+    Case(
         "keys",
         HEAD
         + "servers: [{url: $URL}]\npaths:\n"
