@@ -21,6 +21,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import CallResult, Session
 from r_eval.environments.tools.openapi import OpenAPI
 from r_eval.errors import UserError
+from tests.environments.conftest import Ask
 from tests.serving import serving
 
 DOCUMENT = """
@@ -206,7 +207,7 @@ def test_whatever_a_path_argument_is_it_stays_one_segment(
 def test_keys_are_sent_are_no_arguments_and_are_struck_out_of_answers(
     server: Server,
     document: Path,
-    sandbox: Sandbox,
+    ask: Ask,
     monkeypatch: pytest.MonkeyPatch,
     key: str,
     api: str,
@@ -218,7 +219,7 @@ def test_keys_are_sent_are_no_arguments_and_are_struck_out_of_answers(
     environment = open_environment(f"openapi:{document}", settings)
     assert [p.name for p in environment.specs()["getBook"].parameters] == ["id", "lang"]
     server.received.clear()
-    value = asyncio.run(Session(environment, sandbox).call(api, arguments)).value
+    value = ask(environment, api, **arguments).value
     assert server.received[0]["headers"]["X-Api-Key"] == key
     assert value.get("key", value.get("headers", {}).get("X-Api-Key")) == seen
 
@@ -247,15 +248,6 @@ def test_a_request_is_made_again_where_that_does_no_harm(
     assert len(server.received) == times
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 422])
-def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
-    call: Callable[..., CallResult], server: Server, status: int
-) -> None:
-    error = "not_found" if status in (404, 410) else "tool_error"
-    assert call("special", what=str(status)) == CallResult(None, "its own words", error)
-    assert len(server.received) == 1
-
-
 @pytest.mark.parametrize(
     ("what", "error", "message"),
     [
@@ -268,19 +260,21 @@ def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
         ("nothing", None, "null"),
         ("bom", None, "1 result.\n1"),
         ("html", "not_found", "HTTP 404"),
+        ("404", "not_found", "its own words"),
+        *((status, "tool_error", "its own words") for status in ("400", "403", "422")),
         ("elsewhere", "failure", "the server redirects to http://localhost:1/secret: give base_url:"),
         ("broken", "failure", "the server's answer is not the JSON that it says it is"),
     ],
 )
 def test_every_answer_is_an_observation_or_a_failure(
-    call: Callable[..., CallResult], what: str, error: str | None, message: str
+    call: Callable[..., CallResult], server: Server, what: str, error: str | None, message: str
 ) -> None:
     if error == "failure":
         with pytest.raises(EnvironmentFailure, match=message):
             call("special", what=what)
     else:
         result = call("special", what=what)
-        assert (result.error, result.observation[: len(message)]) == (error, message)
+        assert (result.error, result.observation[: len(message)], len(server.received)) == (error, message, 1)
 
 
 @pytest.mark.parametrize(

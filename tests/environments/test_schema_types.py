@@ -19,12 +19,11 @@ from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from r_eval.environments.base import Environment, query_api
-from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, shapes
-from r_eval.environments.session import CallResult, Session
 from r_eval.environments.signatures import specs_of
 from r_eval.environments.tools.declared import declare
 from r_eval.workflows.react import api_description
+from tests.environments.conftest import Ask
 
 
 class Colour(enum.Enum):
@@ -87,10 +86,6 @@ def spec_with(kind: Any) -> ApiSpec:
     return specs_of(giving_back(kind))["back"]
 
 
-def called(environment: Environment, sandbox: Sandbox, api: str, **arguments: Any) -> CallResult:
-    return asyncio.run(Session(environment, sandbox).call(api, arguments))
-
-
 BOUNDED = Annotated[int, Field(ge=1, le=9)]
 ROME = {"city": "Rome", "number": None}
 COLOURS = "Literal['red', 'green']"
@@ -118,14 +113,14 @@ COLOURS = "Literal['red', 'green']"
     ],
 )
 def test_every_kind_of_type_is_written_as_python_taken_as_what_it_is_and_given_back_as_data(
-    sandbox: Sandbox, kind: Any, written: str, argument: Any, value: Any
+    ask: Ask, kind: Any, written: str, argument: Any, value: Any
 ) -> None:
     spec = spec_with(kind)
     compile(spec.stub(), "stub", "exec")
     assert spec.stub().startswith(f"def back(it: {written}) -> {written}:")
     checked = spec.check({"it": argument})["it"]
     assert (checked, type(checked)) == (value, type(value))
-    result = called(giving_back(kind)(), sandbox, "back", it=argument)
+    result = ask(giving_back(kind)(), "back", it=argument)
     assert (result.error, result.value) == (None, to_jsonable_python(value))
 
 
@@ -217,10 +212,10 @@ class Things(Environment):
     ],
 )
 def test_every_kind_of_function_is_a_query_api(
-    sandbox: Sandbox, api: str, signature: str, arguments: dict[str, Any], value: Any
+    ask: Ask, api: str, signature: str, arguments: dict[str, Any], value: Any
 ) -> None:
     assert Things().specs()[api].stub().startswith(f"def {api}{signature}:")
-    result = called(Things(), sandbox, api, **arguments)
+    result = ask(Things(), api, **arguments)
     assert (result.error, result.value) == (None, value)
 
 
