@@ -20,7 +20,7 @@ import functools
 import inspect
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from pydantic_core import to_json, to_jsonable_python
@@ -307,7 +307,7 @@ def _foreign(value: Any) -> Any:
     """
     if hasattr(value, "tolist"):
         return value.tolist()
-    if not isinstance(value, Mapping | MappingView | Sequence | Set):
+    if not isinstance(value, Mapping | ValuesView | Sequence | Set):
         raise TypeError(f"a {type(value).__name__} is no JSON data: return text, numbers, lists or dicts")
     if len(value) > MOST_ITEMS:
         raise ValueError(f"a {type(value).__name__} of more than {MOST_ITEMS:,} items; return a list")
