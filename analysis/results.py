@@ -10,6 +10,7 @@ Where two folders hold the same cell, the later folder's name is added to its sy
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 CLEAN = "clean"
 """The condition of the bare environment; no other one may have its name."""
-RENAMED = {"all": "all_"}
-"""Domains whose name means all of them in tables."""
+LIKE_A_GROUP = re.compile("all|.*_K[SUA]")
+"""Domains whose name means all of them, or those of a level, in tables."""
 IDENTITY = ("condition", "system", "workflow", "llm", "role")
 """What every frame with a row per system begins with."""
 CELLS: dict[str, str] = {
@@ -136,9 +137,10 @@ def load(*folders: RunFolder) -> Results:
     cell_frame, task_frame = _cell_frame(cells, order, episodes), _task_frame([tasks[name] for name in order])
     for name in (*IDENTITY, "task"):
         episodes[name] = episodes[name].astype(cell_frame[name].dtype)
-    episodes["domain"] = episodes["domain"].cat.rename_categories(RENAMED)
+    renamed = {name: f"{name}_" for name in task_frame["domain"] if LIKE_A_GROUP.fullmatch(name)}
+    episodes["domain"] = episodes["domain"].cat.rename_categories(renamed)
     for frame in (cell_frame, task_frame):
-        frame["domain"] = frame["domain"].replace(RENAMED)
+        frame["domain"] = frame["domain"].replace(renamed)
     manifests = tuple(part.manifest for part in parts)
     return Results(own, manifests, episodes, cell_frame, task_frame, ends, published)
 

@@ -20,7 +20,7 @@ import functools
 import inspect
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from pydantic_core import to_json, to_jsonable_python
@@ -59,21 +59,29 @@ class ToolError(Exception):
 
     Attributes:
         kind: The `error` of the recorded step.
+        unexplained: What the model reads where there is no message.
     """
 
     kind: ClassVar[str] = "tool_error"
+    unexplained: ClassVar[str] = "The tool failed and does not say why."
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if text.strip() else self.unexplained
 
 
 class NotFound(ToolError):
     """Raised by a query API that found nothing."""
 
     kind = "not_found"
+    unexplained = "Nothing was found."
 
 
 class TemporaryFailure(ToolError):
     """Raised by a query API that failed this once: the model may make the same call again."""
 
     kind = "temporary"
+    unexplained = "The call failed this once. The same call may be made again."
 
 
 class EnvironmentFailure(Exception):
@@ -290,14 +298,20 @@ async def _awaited(value: Any) -> Any:
 
 
 def _foreign(value: Any) -> Any:
-    """A number or an array of numpy's, or of a library like it, as plain data.
+    """A number or an array of numpy's, or of a library like it, a range, a view of a dict, or another collection that
+    is no list or dict, as plain data.
 
     Raises:
         TypeError: The value is none.
+        ValueError: It has too many items.
     """
-    if not hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if not isinstance(value, Mapping | ValuesView | Sequence | Set):
         raise TypeError(f"a {type(value).__name__} is no JSON data: return text, numbers, lists or dicts")
-    return value.tolist()
+    if len(value) > MOST_ITEMS:
+        raise ValueError(f"a {type(value).__name__} of more than {MOST_ITEMS:,} items; return a list")
+    return dict(value) if isinstance(value, Mapping) else list(value)
 
 
 def _plain(value: Any) -> Any:

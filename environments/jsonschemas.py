@@ -202,6 +202,25 @@ def allows_null(schema: Mapping[str, Any]) -> bool:
     return bool(schema.get("type", "object" if is_object else "null") == "null")
 
 
+def without_nulls(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Plain data without the nulls that models write for a field which they leave out: those that a schema neither
+    requires nor allows to be null.
+    """
+    if any(key in schema for key in ("allOf", *ALTERNATIVES)):
+        schema = merged(schema, ("allOf", *ALTERNATIVES))
+    fields, items = schema.get("properties", {}), schema.get("items")
+    if isinstance(value, list) and isinstance(items, Mapping):
+        return [without_nulls(item, items) for item in value]
+    if not isinstance(value, dict) or not fields:
+        return value
+    kept = {*schema.get("required", []), *(key for key in value if allows_null(fields.get(key, {})))}
+    return {
+        key: without_nulls(inner, fields.get(key, {}))
+        for key, inner in value.items()
+        if inner is not None or key in kept
+    }
+
+
 def type_name(schema: Mapping[str, Any], name: str = "Value", formats: bool = False) -> str:
     """A schema without references as a person writes a Python type: `str | None`, `list[Person]`.
 

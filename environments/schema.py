@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.jsonschemas import allows_null, for_models, shapes_in, type_name
+from r_eval.environments.jsonschemas import allows_null, for_models, shapes_in, type_name, without_nulls
 
 MISSING = inspect.Parameter.empty
 _ATTRIBUTES = ("copies_state", "copy_state", "description", "specs", "timeout", "version")
@@ -135,7 +135,8 @@ class ApiSpec:
         return bound | named
 
     def check(self, arguments: dict[str, Any], noun: str = "argument") -> dict[str, Any]:
-        """The arguments as the call wants them, coerced where that is safe: "3" to 3, JSON text to what it holds.
+        """The arguments as the call wants them, coerced where that is safe: "3" to 3, JSON text to what it holds, null
+        for what is optional but cannot be null to its default.
 
         Args:
             noun: What messages call an argument.
@@ -149,7 +150,8 @@ class ApiSpec:
             hint = f" Did you mean '{close[0]}'?" if close else ""
             known = f"Its {noun}s: {', '.join(names) or 'none'}."
             raise BadArguments(f"{self.name} has no {noun} '{clip(name)}'.{hint} {known}")
-        tried = dict(arguments)
+        left_out = {p.name for p in self.parameters if not (p.required or allows_null(p.schema))}
+        tried = {name: value for name, value in arguments.items() if value is not None or name not in left_out}
         while True:
             try:
                 checked = self.model.model_validate(tried)
@@ -157,10 +159,11 @@ class ApiSpec:
             except ValidationError as error:
                 first: Any = error.errors(include_url=False)[0]
                 name = str(first["loc"][0])
-                unpacked = _unpacked(tried.get(name))
-                if unpacked is None:
+                value, schema = tried.get(name), next(p.schema for p in self.parameters if p.name == name)
+                repaired = _unpacked(value)
+                if repaired is None and (repaired := without_nulls(value, schema)) == value:
                     raise BadArguments(self._complaint(first, arguments.get(name), noun)) from None
-                tried[name] = unpacked
+                tried[name] = repaired
         present = checked.model_fields_set
         return {p.name: getattr(checked, f"p{i}") for i, p in enumerate(self.parameters) if f"p{i}" in present}
 

@@ -28,7 +28,6 @@ LARGEST = 5_000_000
 LONGEST_ERROR = 2000
 """Characters of an error that a model reads."""
 TOO_LARGE = f"The answer is larger than {LARGEST // 1_000_000} MB. Ask for less."
-NO_REASON = "The tool failed and does not say why."
 CAREFUL = "may change something, since they do not declare that they only read"
 
 

@@ -42,7 +42,7 @@ from pydantic import ValidationError
 
 from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.schema import clip
-from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, NO_REASON, TOO_LARGE
+from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, TOO_LARGE
 from r_eval.text import clean_data, printable
 
 Answer = TypeVar("Answer")
@@ -132,7 +132,9 @@ class Connection:
             elif code is None or code in (DOWN, PARSE_ERROR) or text.startswith(SDK_FAILURES):
                 reason = f"failed: {clip(' '.join(text.split()), 300) or _reason(error)}"
             else:
-                raise ToolError(clip(text, LONGEST_ERROR) or NO_REASON) from None
+                data = getattr(error, "data", None)
+                detail = data if isinstance(data, str) else "" if data is None else json.dumps(data, ensure_ascii=False)
+                raise ToolError(clip(f"{text} {printable(detail)}".strip(), LONGEST_ERROR)) from None
             raise EnvironmentFailure(f"the MCP server {reason}{await self._stderr_tail()}") from None
 
     async def _live(self, ready: asyncio.Future[Client], over: asyncio.Event) -> None:

@@ -69,9 +69,7 @@ class DeclaredSpec(ApiSpec):
         if len(text) > MOST_BYTES or text.count(b",") * self.size > MOST_STEPS:
             raise BadArguments(f"{self.name}: the arguments are too large.")
         names = {declared: name for name, declared in self.wire.items() if declared not in self.wire}
-        left_out = {p.name for p in self.parameters if not (p.required or allows_null(p.schema))}
-        present = {names.get(name, name): value for name, value in plain.items()}
-        return super().check({n: value for n, value in present.items() if value is not None or n not in left_out}, noun)
+        return super().check({names.get(name, name): value for name, value in plain.items()}, noun)
 
 
 def declare(

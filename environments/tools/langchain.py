@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from r_eval import plugins
 from r_eval.environments.base import EnvironmentFailure, ToolError, loop_of
 from r_eval.environments.schema import clip
-from r_eval.environments.tools.base import NO_REASON, RemoteTool, ToolEnvironment
+from r_eval.environments.tools.base import RemoteTool, ToolEnvironment
 from r_eval.errors import MissingExtra, UserError
 from r_eval.fingerprints import short_hash
 
@@ -117,7 +117,7 @@ async def _invoke(tool: BaseTool, arguments: dict[str, Any]) -> Any:
     try:
         value = await tool.ainvoke(arguments)
     except (ToolException, ValidationError) as error:
-        raise ToolError(str(error) or NO_REASON) from None
+        raise ToolError(str(error)) from None
     except Exception as error:
         raise EnvironmentFailure(f"{tool.name} failed: {type(error).__name__}: {clip(str(error), 300)}") from error
     return _plain(value)

@@ -14,7 +14,6 @@ from r_eval.environments.base import ToolError
 from r_eval.environments.tools.base import (
     LARGEST,
     MOST_TOOLS,
-    NO_REASON,
     TOO_LARGE,
     RemoteTool,
     ToolEnvironment,
@@ -130,7 +129,7 @@ def value_of(result: Mapping[str, Any]) -> Any:
     if len(text) > LARGEST or (structured is not None and len(json.dumps(structured)) > LARGEST):
         raise ToolError(TOO_LARGE)
     if result.get("isError"):
-        raise ToolError(text or ("" if structured is None else json.dumps(structured)) or NO_REASON)
+        raise ToolError(text or ("" if structured is None else json.dumps(structured)))
     if structured is not None:
         inner = list(structured.values()) if isinstance(structured, dict) else []
         is_wrapped = len(inner) == 1 and ("result" in structured or inner[0] == text)

@@ -33,6 +33,10 @@ from r_eval.fingerprints import short_hash
 from r_eval.text import printable
 
 SHORTEST_KEY = 8
+OLD_JSON = ("text/json", "text/x-json", "application/x-json")
+"""What JSON is called where it is not called application/json."""
+BINARY = ("image/", "audio/", "video/", "font/", "application/pdf", "application/zip")
+"""Media types that are no text, whatever their bytes are."""
 
 
 class OpenAPI(ToolEnvironment):
@@ -79,7 +83,8 @@ class OpenAPI(ToolEnvironment):
         for name, operation in self._targets.items():
             base = base_url or operation.base
             if not base.startswith(("http://", "https://")):
-                raise ValueError(f"{document} does not say where the API is; give base_url:")
+                why = f"base_url: {base_url} is no http:// or https:// URL"
+                raise ValueError(why if base_url else f"{document} does not say where the API is; give base_url:")
             is_own = urlsplit(base)[:2] == urlsplit(own)[:2]  # keys go to the API's own server only
             self._requests[name] = operation, base, keys if is_own else {}
         self._client = _Client(keys.values(), timeout, retries)
@@ -206,17 +211,18 @@ def _message(text: str) -> str:
 
 
 def _value_of(kind: str, text: str) -> Any:
-    """The value of an answer of a media type.
+    """The value of an answer of a media type; what has an unknown type is text if it can be read as such.
 
     Raises:
         ToolError: It is no text.
         EnvironmentFailure: It is not what it says it is.
     """
-    if is_json(kind):
+    if is_json(kind) or kind in OLD_JSON:
         try:
             return json.loads(text) if text else None
         except (ValueError, RecursionError):
             raise EnvironmentFailure("the server's answer is not the JSON that it says it is") from None
-    if text and not kind.startswith("text/") and not kind.endswith(("xml", "json", "yaml", "javascript")):
+    is_text = kind.startswith("text/") or kind.endswith(("xml", "json", "yaml", "javascript"))
+    if not is_text and (kind.startswith(BINARY) or any(mark in text for mark in "\0\ufffd")):
         raise ToolError(f"The answer is of the type {clip(printable(kind))}, which cannot be shown as text.")
     return text

@@ -80,13 +80,11 @@ def choose_operations(
     Raises:
         ValueError: A pattern fits nothing, or there are no operations.
     """
-    paths = ((str(path), resolved(document, entry)) for path, entry in mapping(document.get("paths")).items())
-    every = [
-        Operation(document, path, item, method, keys, source)
-        for path, item in paths
-        for method in METHODS
-        if isinstance(item.get(method), Mapping)
-    ]
+    every = []
+    for path, entry in mapping(document.get("paths")).items():
+        item = resolved(document, entry) or mapping(entry)
+        methods = [method for method in METHODS if isinstance(item.get(method), Mapping)] or [""] * ("$ref" in item)
+        every += [Operation(document, str(path), item, method, keys, source) for method in methods]
     for pattern in patterns or []:
         if not any(one.fits(pattern) for one in every):
             there = ", ".join(one.name for one in every[:40])
@@ -99,6 +97,9 @@ def choose_operations(
 class Operation:
     """One operation; `read` finds its arguments.
 
+    Args:
+        method: The key in `item`; "" where nothing is known of it, since the item itself is not in the document.
+
     Attributes:
         base: The URL below which its path is.
         places: Where each argument goes.
@@ -108,7 +109,8 @@ class Operation:
     def __init__(
         self, document: Mapping[str, Any], path: str, item: Mapping[str, Any], method: str, keys: Keys, source: str
     ) -> None:
-        about = item[method]
+        about = resolved(document, item.get(method))
+        self._lost = "" if about else mapping(item.get(method, item)).get("$ref", "")
         self.method, self.path = method, path
         self.name = str(about.get("operationId") or f"{method}{path}")
         self.base = address_of([about, item, document], source)
@@ -129,18 +131,26 @@ class Operation:
         Raises:
             ValueError: It cannot be offered.
         """
+        if self._lost:
+            raise ValueError(f"{self._lost} is not in the document")
         self._notes = notes
         both = [*sequence(self._item.get("parameters")), *sequence(self._about.get("parameters"))]
-        parameters = [one for one in (resolved(self._document, one) for one in both) if one]
+        parameters = [one for one in (self._resolved("parameter", one) for one in both) if one]
         for (where, name), parameter in {(str(one.get("in")), str(one.get("name"))): one for one in parameters}.items():
             self._read_parameter(where, name, parameter)
         there = {place.name for place in self.places.values() if place.where == "path"}
         if lost := set(re.findall(r"\{([^{}]+)\}", self.path)) - there:
             raise ValueError(f"{self.path} has no parameter '{min(lost)}'")
-        self._read_body(resolved(self._document, self._about.get("requestBody")))
+        self._read_body(self._resolved("body", self._about.get("requestBody")))
         text = "\n\n".join(str(self._about[key]) for key in ("summary", "description") if self._about.get(key))
         schema = {"type": "object", "properties": self._properties, "required": self._required}
         return text or f"{self.method.upper()} {self.path}", schema, self._returns()
+
+    def _resolved(self, what: str, entry: Any) -> Mapping[str, Any]:
+        found = resolved(self._document, entry)
+        if not found and "$ref" in mapping(entry):
+            self._notes.append(f"its {what} {str(entry['$ref'])[:80]} is not in the document")
+        return found
 
     def _read_parameter(self, where: str, name: str, about: Mapping[str, Any]) -> None:
         if key_place(where, name) in self._keys or (where == "header" and name.lower() in NOT_PARAMETERS):
@@ -232,7 +242,10 @@ class Operation:
         if sent["whole"] or any(place.where == "body" for place in self.places.values()):
             data = json.dumps(sent["whole"].get("body", sent["body"]), ensure_ascii=False).encode()
             headers["Content-Type"] = "application/json" if self.body == "*/*" else self.body
-        url = base.rstrip("/") + path + ("&" if "?" in path else "?") * bool(query) + "&".join(query)
+        base, _, fixed = base.partition("#")[0].partition("?")
+        path, _, own = path.partition("?")
+        pairs = "&".join(filter(None, [fixed, own, *query]))
+        url = base.rstrip("/") + path + "?" * bool(pairs) + pairs
         return HttpRequest(self.method, url, headers, data)
 
 
@@ -278,9 +291,9 @@ def _pairs(place: Place, value: Any) -> list[str]:
     name = _encoded(place.name)
     if place.as_json:
         return [f"{name}={_encoded(json.dumps(value, ensure_ascii=False))}"]
-    if place.style == "deepObject":
-        if not isinstance(value, dict):
-            raise ValueError("it must be an object")
+    if place.style == "deepObject" and isinstance(value, list):
+        raise ValueError("it must be an object")
+    if place.style == "deepObject" and isinstance(value, dict):
         return [f"{name}%5B{_encoded(str(key))}%5D={_encoded(_plain(inner))}" for key, inner in value.items()]
     members = _members(place, value)
     if place.explode:

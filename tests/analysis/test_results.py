@@ -153,11 +153,11 @@ def test_a_bad_line_of_published_means_is_named(tmp_path: Path, file: str, lines
 
 
 def test_published_tables_are_read_as_people_write_them(tmp_path: Path) -> None:
-    lines = "Workflow, LLM, Task, Score, episodes\nreact, m, all/t, 5, 0\nreact, m, b/t, 6,\n"
+    lines = "Workflow, LLM, Task, Score, episodes\nreact, m, all/t, 5, 0\nreact, m, b/t, 6,\nreact, m, b_KA/t, 7,\n"
     (tmp_path / "scores.csv").write_text(lines, encoding="utf-8")
     results = load(RunFolder(tmp_path))
-    assert results.domains == ["all_", "b"], "all domains together are called all"
-    assert scores_table(results)["average_all"].tolist() == [5.5]
+    assert results.domains == ["all_", "b", "b_KA_"], "all domains together are called all, those of a level b_KA"
+    assert scores_table(results)["average_all"].tolist() == [6.0]
     assert results.cells["expected"].isna().all()
 
 

@@ -31,7 +31,7 @@ SCHEMA = {
     "$defs": {
         "Filter": {
             "type": "object",
-            "properties": {"year": {"type": "integer"}, "also": {"$ref": "#/$defs/Filter"}},
+            "properties": {"year": {"type": "integer"}, "to": {"type": "integer"}, "also": {"$ref": "#/$defs/Filter"}},
             "required": ["year"],
         }
     },
@@ -54,7 +54,9 @@ def test_it_is_shown_as_a_python_function() -> None:
         "tags: list[str] | None = None, lang: Literal['en', 'de'] | None = None, exact: bool | None = None, "
         "score: float | None = None, key: int | None = None) -> Page:"
     )
-    assert shapes([FIND]) == '# Page is a dict: {"id"?: Any}\n# Filter is a dict: {"year": int, "also"?: Any}'
+    assert (
+        shapes([FIND]) == '# Page is a dict: {"id"?: Any}\n# Filter is a dict: {"year": int, "to"?: int, "also"?: Any}'
+    )
     assert FIND.action() == "find_pages(from_, page_size?, filter?, tags?, lang?, exact?, score?, key?): Find pages."
     assert (FIND.summary, FIND.details) == ("Find pages.", "The best first.")
     assert [p.description for p in FIND.parameters if p.description] == ["Where it begins.", "The language."]
@@ -76,6 +78,7 @@ def test_a_pattern_is_described_since_llm_servers_refuse_those_that_they_do_not_
         ({"from": "b"}, {"from": "b"}),
         ({"from_": 7.5}, {"from": "7.5"}),
         ({"page_size": None, "exact": None, "key": None}, {"exact": None, "key": None}),
+        ({"filter": {"year": 1, "to": None, "x": None}}, {"filter": {"year": 1, "x": None}}),
         ({"exact": "yes", "score": "0.5", "key": "4"}, {"exact": True, "score": 0.5, "key": 4}),
         ({"tags": ["a", 1]}, {"tags": ["a", "1"]}),
         ({"filter": '{"year": "1999", "x": 1}', "tags": '["a"]'}, {"filter": {"year": 1999, "x": 1}, "tags": ["a"]}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -12,10 +11,9 @@ from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.conditions.counterfactual import Counterfactual
 from r_eval.environments.documents import Documents
 from r_eval.environments.opening import open_environment
-from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.session import Session
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
+from tests.environments.conftest import Ask
 
 TEXTS = ("The mill at Larkmouth was built in 1711.", "A bridge crosses the Senn.", "The mill at Greenholt is younger.")
 PLACES = ("Document 1", "Document 2", "Document 3")
@@ -65,15 +63,15 @@ def test_a_wrong_argument_and_what_finds_nothing_are_errors_of_their_own(
     assert type(caught.value) is kind
 
 
-def test_under_counterfactual_the_new_value_is_found_and_the_old_one_unknown(sandbox: Sandbox) -> None:
+def test_under_counterfactual_the_new_value_is_found_and_the_old_one_unknown(ask: Ask) -> None:
     golds = {"answers": ["1711"], "evidence": ["1711"], "entities": ["1711"]}
     question = Question(id="a", question="When was the Larkmouth mill built?", level="KS", context=context(), **golds)
     bare, condition = Documents().for_documents(context()), Combined("counterfactual", (Counterfactual(),))
     planned = condition.question(question, bare)
     assert planned is not None
     (new,) = planned.answers
-    session = Session(condition.environment(bare, planned, Seeds(0, "a", 0)), sandbox)
-    found = asyncio.run(session.call("retrieve", {"query": f"built in {new}"}))
+    changed = condition.environment(bare, planned, Seeds(0, "a", 0))
+    found = ask(changed, "retrieve", query=f"built in {new}")
     assert (found.retrieved_ids, new in found.observation, "1711" in found.observation) == (["d1"], True, False)
-    assert "1711" not in asyncio.run(session.call("retrieve", {"query": "built in 1711"})).observation
+    assert "1711" not in ask(changed, "retrieve", query="built in 1711").observation
     assert planned.context[0].text in found.observation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ import pytest
 
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.opening import open_environment
-from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.session import Session
 from r_eval.errors import UserError
+from tests.environments.conftest import Ask
 
 pytest.importorskip("langchain_core", reason="langchain-core is not installed (pip install 'r-eval[langchain]')")
 
@@ -109,9 +107,9 @@ def test_the_tools_of_a_toolkit_are_query_apis(file: Path) -> None:
     assert list(open_environment(f"langchain:{file}:Toolkit").specs()) == ["find_dish", "refuse"]
 
 
-def test_a_retriever_finds_documents(file: Path, sandbox: Sandbox) -> None:
+def test_a_retriever_finds_documents(file: Path, ask: Ask) -> None:
     environment = open_environment(f"langchain:{file}:shelf")
-    result = asyncio.run(Session(environment, sandbox).call("Retrieve", {"query": "salt"}))
+    result = ask(environment, "Retrieve", query="salt")
     assert result.value == [{"title": "water", "text": "water and salt"}, {"text": "no title"}]
     spec = environment.specs()["Retrieve"]
     assert (spec.summary, spec.parameters[0].description, environment.description) == (
@@ -135,14 +133,14 @@ def test_a_retriever_finds_documents(file: Path, sandbox: Sandbox) -> None:
     ],
 )
 def test_what_a_tool_gives_is_the_value_what_it_refuses_an_observation_and_a_crash_a_failure(
-    file: Path, sandbox: Sandbox, api: str, arguments: dict[str, Any], error: str | None, value: Any
+    file: Path, ask: Ask, api: str, arguments: dict[str, Any], error: str | None, value: Any
 ) -> None:
-    session = Session(open_environment(f"langchain:{file}:kitchen", {"timeout": 2}), sandbox)
+    kitchen = open_environment(f"langchain:{file}:kitchen", {"timeout": 2})
     if error == "failure":
         with pytest.raises(EnvironmentFailure, match=value):
-            asyncio.run(session.call(api, arguments))
+            ask(kitchen, api, **arguments)
         return
-    result = asyncio.run(session.call(api, arguments))
+    result = ask(kitchen, api, **arguments)
     assert result.error == error
     assert value in result.observation if error else result.value == value
 

@@ -16,6 +16,7 @@ from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import UserError
+from tests.environments.conftest import Ask
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
 
@@ -80,12 +81,12 @@ def test_tools_are_chosen_and_the_version_follows_the_choice(command: str) -> No
 
 
 def test_a_process_gets_the_variables_that_are_named_and_no_others(
-    command: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    command: str, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_SECRET", "hush")
     monkeypatch.setenv("SHOP_OTHER", "hush")
-    session = Session(open_environment(command, {"pass_env": ["SHOP_SECRET"], "shared": True}), sandbox)
-    assert asyncio.run(session.call("secret", {})).value == ["hush", "nothing"]
+    environment = open_environment(command, {"pass_env": ["SHOP_SECRET"], "shared": True})
+    assert ask(environment, "secret").value == ["hush", "nothing"]
 
 
 def test_every_session_has_a_server_of_its_own_and_ends_it(command: str, sandbox: Sandbox) -> None:

@@ -77,6 +77,10 @@ def error(code: Any, message: Any) -> str:
     return json.dumps({"error": {"code": code, "message": message}})
 
 
+def failing(message: str, data: Any) -> str:
+    return json.dumps({"error": {"code": -32602, "message": message, "data": data}})
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
     """A server, what is offered of it, what the one warning says, and calls with what a model reads.
@@ -146,6 +150,9 @@ CASES = [
         ("text", '{"error": "plain words"}', "tool_error plain words"),
         ("mute", '{"result": {"content": [], "isError": true}}', "tool_error The tool failed and does not say why."),
         ("odd", error("E_FAIL", "words"), "tool_error words"),
+        ("detail", failing("Invalid params", {"q": "é"}), 'tool_error Invalid params {"q": "é"}'),
+        ("why", failing("Invalid params", "q is too long"), "tool_error Invalid params q is too long"),
+        ("only", failing("", ["no row"]), 'tool_error ["no row"]'),
     ),
     replying(
         "results in every form",

@@ -21,6 +21,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import CallResult, Session
 from r_eval.environments.tools.openapi import OpenAPI
 from r_eval.errors import UserError
+from tests.environments.conftest import Ask
 from tests.serving import serving
 
 DOCUMENT = """
@@ -113,7 +114,10 @@ class Server:
             "elsewhere": (302, {"Location": "http://localhost:1/secret"}, ""),
             "large": (200, {}, json.dumps("x" * 6_000_000)),
             "image": (200, {"Content-Type": "image/png"}, "PNG"),
+            "bytes": (200, {"Content-Type": "application/octet-stream"}, "a\0b"),
             "text": (200, {"Content-Type": "text/plain; charset=utf-8"}, "plain ü"),
+            "form": (200, {"Content-Type": "application/x-www-form-urlencoded"}, "a=1"),
+            "old": (200, {"Content-Type": "text/json; charset=utf-8"}, "[1]"),
             "nothing": (204, {}, ""),
             "escaped": (200, {}, '{"key": "0123456789\\/abcdef"}'),
             "broken": (200, {}, "{not json"),
@@ -203,7 +207,7 @@ def test_whatever_a_path_argument_is_it_stays_one_segment(
 def test_keys_are_sent_are_no_arguments_and_are_struck_out_of_answers(
     server: Server,
     document: Path,
-    sandbox: Sandbox,
+    ask: Ask,
     monkeypatch: pytest.MonkeyPatch,
     key: str,
     api: str,
@@ -215,7 +219,7 @@ def test_keys_are_sent_are_no_arguments_and_are_struck_out_of_answers(
     environment = open_environment(f"openapi:{document}", settings)
     assert [p.name for p in environment.specs()["getBook"].parameters] == ["id", "lang"]
     server.received.clear()
-    value = asyncio.run(Session(environment, sandbox).call(api, arguments)).value
+    value = ask(environment, api, **arguments).value
     assert server.received[0]["headers"]["X-Api-Key"] == key
     assert value.get("key", value.get("headers", {}).get("X-Api-Key")) == seen
 
@@ -244,37 +248,33 @@ def test_a_request_is_made_again_where_that_does_no_harm(
     assert len(server.received) == times
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 422])
-def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
-    call: Callable[..., CallResult], server: Server, status: int
-) -> None:
-    error = "not_found" if status in (404, 410) else "tool_error"
-    assert call("special", what=str(status)) == CallResult(None, "its own words", error)
-    assert len(server.received) == 1
-
-
 @pytest.mark.parametrize(
     ("what", "error", "message"),
     [
         ("large", "tool_error", "The answer is larger than 5 MB. Ask for less."),
         ("image", "tool_error", "The answer is of the type image/png, which cannot be shown as text."),
+        ("bytes", "tool_error", "The answer is of the type application/octet-stream, which cannot be shown as text."),
         ("text", None, "plain ü"),
+        ("form", None, "a=1"),
+        ("old", None, "1 result.\n1"),
         ("nothing", None, "null"),
         ("bom", None, "1 result.\n1"),
         ("html", "not_found", "HTTP 404"),
+        ("404", "not_found", "its own words"),
+        *((status, "tool_error", "its own words") for status in ("400", "403", "422")),
         ("elsewhere", "failure", "the server redirects to http://localhost:1/secret: give base_url:"),
         ("broken", "failure", "the server's answer is not the JSON that it says it is"),
     ],
 )
 def test_every_answer_is_an_observation_or_a_failure(
-    call: Callable[..., CallResult], what: str, error: str | None, message: str
+    call: Callable[..., CallResult], server: Server, what: str, error: str | None, message: str
 ) -> None:
     if error == "failure":
         with pytest.raises(EnvironmentFailure, match=message):
             call("special", what=what)
     else:
         result = call("special", what=what)
-        assert (result.error, result.observation[: len(message)]) == (error, message)
+        assert (result.error, result.observation[: len(message)], len(server.received)) == (error, message, 1)
 
 
 @pytest.mark.parametrize(
@@ -286,6 +286,7 @@ def test_every_answer_is_an_observation_or_a_failure(
         ("a: [", {}, "is neither JSON nor YAML"),
         ("openapi: 3.1.0", {}, "the document has no operations"),
         (DOCUMENT, {}, "does not say where the API is; give base_url:"),
+        (DOCUMENT, {"base_url": "api.example.com"}, "base_url: api.example.com is no http:// or https:// URL"),
         (DOCUMENT, {"operations": ["getbook"]}, "no operation is named getbook; there are: getBook, find-books"),
         (DOCUMENT, {"headers_env": {"A": "NOT_SET_ANYWHERE"}}, "variable NOT_SET_ANYWHERE is not set"),
         ("openapi: 3.0.0\npaths: {'/a/{b}': {get: {}}}", {}, "get/a/{b} (/a/{b} has no parameter 'b')"),

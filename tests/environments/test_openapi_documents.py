@@ -82,13 +82,13 @@ CASES = [
         + get("/e", f"{{name: q, in: query, {LIST}}}")
         + get("/o", f"{{name: o, in: query, explode: false, {OBJECT}}}")
         + get("/p", f"{{name: q, in: query, style: pipeDelimited, {LIST}}}")
-        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: object}}"),
+        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: [object, array, integer]}}"),
         [
             "s(id: dict[str, str])",
             "f(q: list[str] | None = None, o: dict[str, str] | None = None)",
             "e(q: list[str] | None = None)",
             "o(o: dict[str, str] | None = None)",
-            "d(q: dict[str, Any] | None = None)",
+            "d(q: dict[str, Any] | list[Any] | int | None = None)",
         ],
         [
             "left out: m (the style 'matrix' of its path parameter 'id' cannot be written), "
@@ -102,6 +102,8 @@ CASES = [
             ("o", {"o": {"k": "v", "w": "x"}}, "GET /o?o=k,v,w,x"),
             ("d", {"q": {"k": "v", "w": 2}}, "GET /d?q%5Bk%5D=v&q%5Bw%5D=2"),
             ("d", {"q": {"k": {"w": 2}}}, "d: argument 'q' cannot be {'k': {'w': 2}}: lists and objects inside"),
+            ("d", {"q": [2]}, "d: argument 'q' cannot be [2]: it must be an object."),
+            ("d", {"q": 2}, "GET /d?q=2"),
         ],
     ),
     Case(
@@ -158,6 +160,17 @@ CASES = [
         ],
     ),
     Case(
+        "an address with a query and a fragment",
+        HEAD
+        + "servers: [{url: '$URL/v1/?version=2#top'}]\npaths:\n"
+        + get("/a", "")
+        + get("/b?c=3", "{name: q, in: query, schema: {type: string}}"),
+        ["a()", "b_c_3(q: str | None = None)"],
+        [],
+        [("a", {}, "GET /v1/a?version=2"), ("b_c_3", {"q": "x"}, "GET /v1/b?version=2&c=3&q=x")],
+        {"base_url": None},
+    ),
+    Case(
         "keys",
         HEAD
         + "servers: [{url: $URL}]\npaths:\n"
@@ -211,11 +224,15 @@ CASES = [
             "/cycle", "{name: q, in: query, content: {application/json: {schema: {$ref: '#/components/schemas/Node'}}}}"
         )
         + get("/lost", "{name: q, in: query, schema: {$ref: 'other.yaml#/A'}}, {$ref: '#/components/parameters/P'}")
-        + get("/deep", "{name: q, in: query, schema: {$ref: '#/components/schemas/Deep'}}"),
-        ["cycle(q: Node | None = None)", "lost(q: Any = None)"],
+        + get("/deep", "{name: q, in: query, schema: {$ref: '#/components/schemas/Deep'}}")
+        + "  /file: {$ref: paths/file.yaml}\n"
+        "  /two: {get: {$ref: two.yaml}, put: {operationId: put, requestBody: {$ref: body.yaml}}}\n",
+        ["cycle(q: Node | None = None)", "lost(q: Any = None)", "put()"],
         [
-            "left out: deep (the schema is nested deeper than 50 levels)",
-            "lost (anything is allowed in place of the unknown other.yaml#/A)",
+            "left out: deep (the schema is nested deeper than 50 levels), "
+            "/file (paths/file.yaml is not in the document), get/two (two.yaml is not in the document)",
+            "lost (its parameter #/components/parameters/P is not in the document; anything is allowed in place of the "
+            "unknown other.yaml#/A), put (its body body.yaml is not in the document)",
         ],
         [
             ("cycle", {"q": {"next": {"next": 1}}}, "GET /cycle?q=%7B%22next%22%3A%20%7B%22next%22%3A%201%7D%7D"),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval.environments.opening import located, open_environment
-from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.session import Session
 from r_eval.errors import UserError
+from tests.environments.conftest import Ask
 
 FILE = '''
 from __future__ import annotations
@@ -130,7 +128,7 @@ def written(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_the_marked_functions_of_a_file_are_the_query_apis(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_the_marked_functions_of_a_file_are_the_query_apis(tmp_path: Path, ask: Ask) -> None:
     environment = open_environment(written(tmp_path / "books.py", BOOKS), {"timeout": 5})
     assert environment.description == "Books of a village library."
     assert environment.records("book")[0] == {"title": "Жизнь"}
@@ -138,11 +136,7 @@ def test_the_marked_functions_of_a_file_are_the_query_apis(tmp_path: Path, sandb
         "find_book(title, shelf?): Find books by title.",
         "count(): Count the books.",
     ]
-    session = Session(environment, sandbox)
-    found = [
-        asyncio.run(session.call(api, arguments)) for api, arguments in (("find_book", {"title": "Ém"}), ("count", {}))
-    ]
-    assert [result.value for result in found] == [["Émile"], 3]
+    assert (ask(environment, "find_book", title="Ém").value, ask(environment, "count").value) == (["Émile"], 3)
     assert "unknown setting 'path'" in refusal(str(tmp_path / "books.py"), {"path": "x"})
 
 

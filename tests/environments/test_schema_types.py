@@ -19,12 +19,11 @@ from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from r_eval.environments.base import Environment, query_api
-from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, shapes
-from r_eval.environments.session import CallResult, Session
 from r_eval.environments.signatures import specs_of
 from r_eval.environments.tools.declared import declare
 from r_eval.workflows.react import api_description
+from tests.environments.conftest import Ask
 
 
 class Colour(enum.Enum):
@@ -65,6 +64,13 @@ class Note(TypedDict):
     author: NotRequired[str]
 
 
+class Pick(BaseModel):
+    """A model whose fields have defaults, and cannot be null."""
+
+    colour: Colour = Colour.RED
+    tags: list[str | None] = []
+
+
 def giving_back(kind: Any) -> type[Environment]:
     """An environment whose query API takes something of a type and gives it back."""
 
@@ -78,10 +84,6 @@ def giving_back(kind: Any) -> type[Environment]:
 
 def spec_with(kind: Any) -> ApiSpec:
     return specs_of(giving_back(kind))["back"]
-
-
-def called(environment: Environment, sandbox: Sandbox, api: str, **arguments: Any) -> CallResult:
-    return asyncio.run(Session(environment, sandbox).call(api, arguments))
 
 
 BOUNDED = Annotated[int, Field(ge=1, le=9)]
@@ -100,6 +102,9 @@ COLOURS = "Literal['red', 'green']"
         (Iterable[int] | None, "list[int] | None", ["1"], [1]),
         (Owner, "Owner", {"name": "Ann", "home": ROME, "bornIn": 1}, Owner(name="Ann", home=Place("Rome"), bornIn=1)),
         (Note, "Note", {"text": "x"}, {"text": "x"}),
+        (Note, "Note", {"text": "x", "author": None}, {"text": "x"}),
+        (list[Place], "list[Place]", '[{"city": "Rome", "number": null}]', [Place("Rome")]),
+        (Pick | None, "Pick | None", {"colour": None, "tags": [None]}, Pick(tags=[None])),
         (Literal["a", 2], "Literal['a', 2]", "2", 2),
         (BOUNDED, "int", "2", 2),
         (float, "float", "5", 5.0),
@@ -108,14 +113,14 @@ COLOURS = "Literal['red', 'green']"
     ],
 )
 def test_every_kind_of_type_is_written_as_python_taken_as_what_it_is_and_given_back_as_data(
-    sandbox: Sandbox, kind: Any, written: str, argument: Any, value: Any
+    ask: Ask, kind: Any, written: str, argument: Any, value: Any
 ) -> None:
     spec = spec_with(kind)
     compile(spec.stub(), "stub", "exec")
     assert spec.stub().startswith(f"def back(it: {written}) -> {written}:")
     checked = spec.check({"it": argument})["it"]
     assert (checked, type(checked)) == (value, type(value))
-    result = called(giving_back(kind)(), sandbox, "back", it=argument)
+    result = ask(giving_back(kind)(), "back", it=argument)
     assert (result.error, result.value) == (None, to_jsonable_python(value))
 
 
@@ -194,6 +199,7 @@ class Things(Environment):
         ("half", "(number: float) -> float", {"number": "5"}, 2.5),
         ("reversed", "(text: str) -> str", {"text": "Ужгород"}, "дорогжУ"),
         ("title", "(suffix: str = '') -> str", {"suffix": "!"}, "Things!"),
+        ("title", "(suffix: str = '') -> str", {"suffix": None}, "Things"),
         ("cached", "(day: str) -> list[str]", {"day": "2024-02-29"}, ["2024-02-29", "2024-03-01"]),
         ("described", "(word: str, most: int = 1) -> str", {"word": "词", "most": 2}, "词词"),
         (
@@ -206,10 +212,10 @@ class Things(Environment):
     ],
 )
 def test_every_kind_of_function_is_a_query_api(
-    sandbox: Sandbox, api: str, signature: str, arguments: dict[str, Any], value: Any
+    ask: Ask, api: str, signature: str, arguments: dict[str, Any], value: Any
 ) -> None:
     assert Things().specs()[api].stub().startswith(f"def {api}{signature}:")
-    result = called(Things(), sandbox, api, **arguments)
+    result = ask(Things(), api, **arguments)
     assert (result.error, result.value) == (None, value)
 
 

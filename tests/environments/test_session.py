@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import json
 import re
 import threading
 import time
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,12 +61,12 @@ class Store(Environment):
     @query_api
     def take(self, what: str) -> str:
         """Take something."""
-        raise NotFound(f"There is no {what} here.")
+        raise NotFound(f"There is no {what} here.") if what else NotFound
 
     @query_api
     def refuse(self, what: str) -> str:
         """Refuse something."""
-        raise ToolError(f"{what} is not for sale.")
+        raise ToolError(what.strip() and f"{what} is not for sale.")
 
     @query_api
     def wait(self) -> str:
@@ -144,6 +146,32 @@ def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) ->
 
 
 @pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (range(2), [0, 1]),
+        ({"a": 1}.keys(), ["a"]),
+        ({"a": {"b": 1}.values()}, {"a": [1]}),
+        ({"a": 1}.items(), [["a", 1]]),
+        (types.MappingProxyType({"a": 1}), {"a": 1}),
+        (collections.ChainMap({"a": 1}), {"a": 1}),
+        (collections.UserList(["a"]), ["a"]),
+        (np.arange(2), [0, 1]),
+    ],
+    ids=repr,
+)
+def test_a_collection_that_is_no_list_or_dict_is_given_back_as_one(sandbox: Sandbox, value: Any, plain: Any) -> None:
+    class Shelf(Environment):
+        """Holds something."""
+
+        @query_api
+        def look(self) -> Any:
+            """Show it."""
+            return value
+
+    assert Opened(sandbox, Shelf()).call("look").value == plain
+
+
+@pytest.mark.parametrize(
     ("api", "positional", "arguments", "error", "expected"),
     [
         ("wlak", (), {"to": "x"}, "unknown_api", "Did you mean walk?"),
@@ -158,6 +186,8 @@ def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) ->
         ("take", (), {"what": "egg"}, "not_found", "There is no egg here."),
         ("refuse", (), {"what": "Кефир"}, "tool_error", "Кефир is not for sale."),
         ("wait", (), {}, "temporary", "The shop is full."),
+        ("take", (), {"what": ""}, "not_found", "Nothing was found."),
+        ("refuse", (), {"what": " "}, "tool_error", "The tool failed and does not say why."),
     ],
 )
 def test_what_is_wrong_with_a_call_is_an_observation(

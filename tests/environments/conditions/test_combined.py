@@ -150,7 +150,6 @@ def test_a_rate_is_the_rate_wherever_the_condition_stands(
     order: list[str], alone: list[list[bool]], sandbox: Sandbox
 ) -> None:
     assert failures(order, "search", sandbox) == alone
-    assert 0.16 < sum(map(sum, alone)) / 2000 < 0.24
 
 
 @pytest.mark.parametrize("order", [order for order in ORDERS if "counterfactual" in order], ids="+".join)
