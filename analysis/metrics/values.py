@@ -7,8 +7,8 @@ three with it, and is wrong.
 
 - Dates: days, months by name in English and Russian, years, in any order; ISO, dotted and Chinese forms. "05/06/2023"
   may be in May or in June. An answer may be more precise than the gold, and a less precise one is left to its words.
-- Quantities: signs, multiples ("3.4 million", "2万"), number words up to the hundreds, units of the same measure, which
-  are converted, and "%" against a fraction. A number without a unit is taken to be in the other's. A gold with decimals
+- Quantities: signs, multiples ("3.4 million", "2万"), number words up to the hundreds, halves ("two and a half"), units
+  of the same measure, which are converted and added up ("1 hour 30 minutes"), and "%" against a fraction. A number without a unit is taken to be in the other's. A gold with decimals
   says how precisely it is meant: half a unit of its last place is allowed. Whole numbers are meant exactly.
 """
 
@@ -96,7 +96,7 @@ _HAN_DIGITS = {**{char: number for number, char in enumerate("零一二三四五
 _HAN_YEAR = re.compile("[〇零一二三四五六七八九]{4}(?=年)")
 _HAN_PERCENT = re.compile(r"百分之([\d.]+|[零一二三四五六七八九十两百]{1,5})")
 _WORDED = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-_UNIT = r"[\s-]?(?:[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z\d])"
+_UNIT = r"[\s-]?(?:[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z]|(?<![\u4e00-\u9fff])\d)"
 _QUANTITY = re.compile(
     r"(?P<money>(?:us)?[$€£¥]\s?)?(?P<sign>(?<![\w)])(?:-|minus\s|минус\s))?"
     r"(?:(?P<digits>(?<![\w.])\d{1,3}(?: \d{3}){1,5}(?:\.\d{1,30})?(?![\d.])"
@@ -105,6 +105,13 @@ _QUANTITY = re.compile(
     r"|(?P<han>[零一二三四五六七八九十两百]{1,5})(?=[\u4e00-\u9fff]))"
     rf"(?P<after>{_UNIT})?(?P<more>{_UNIT})?"
 )
+
+
+_FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
+_ONE_AND = {"a": 1, "an": 1, **_NUMBER_WORDS}
+_HALF = re.compile(rf"\b(?:half an?(?= )|(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b)")
+_GOES_ON = re.compile(r"\s*,?\s*(?:and )?")
+"""What is between "1 hour" and "30 minutes"."""
 
 
 class Quantity(NamedTuple):
@@ -141,7 +148,7 @@ def value_of(gold: str) -> GoldValue | None:
     >>> sorted(value_of("8 June 1916").dates), value_of("Apollo 11").text, value_of("3 of 4")
     ([(1916, 6, 8)], '11', None)
     """
-    if len(gold) > _LONGEST_GOLD or len(gold.split()) > _MOST_WORDS:
+    if len(gold) > _LONGEST_GOLD or len(gold.replace(" and ", " ").split()) > _MOST_WORDS:
         return None
     text = _folded(gold)
     dates, quantities = list(_dates(text)), list(_quantities(text))
@@ -177,7 +184,10 @@ def in_notation_of(value: GoldValue, answer: str) -> str | None:
 
 def _folded(text: str) -> str:
     """The text as it is searched: numbers in one notation, ASCII digits, small letters, one kind of minus."""
+    text = re.sub("(?:(?<=\\d) )?[½¼¾]", lambda match: _FRACTIONS[match[0][-1]], text)
     text = unicodedata.normalize("NFKC", one_notation(text)).lower().replace("per cent", "percent")
+    if "half" in text:
+        text = _HALF.sub(lambda match: f"{_ONE_AND.get(match['n'] or '', match['n'] or 0)}.5{match['unit'] or ''}", text)
     if not text.isascii():
         text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
         text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
@@ -254,6 +264,27 @@ def _is_same(found: Quantity, wanted: Quantity) -> bool:
 
 
 def _quantities(text: str) -> Iterator[Quantity]:
+    """The quantities of a text; smaller units right behind larger ones add to them."""
+    whole: Quantity | None = None
+    for found in _parts(text):
+        if whole is None or not _adds_to(whole, found, text):
+            if whole is not None:
+                yield whole
+            whole = found
+        else:
+            value = whole.value + found.value * found.size / whole.size
+            whole = whole._replace(value=value, end=found.end)
+    if whole is not None:
+        yield whole
+
+
+def _adds_to(whole: Quantity, found: Quantity, text: str) -> bool:
+    """Whether a quantity goes on with another: "30 minutes" behind "1 hour"."""
+    is_smaller = 0 <= found.value * found.size < whole.size and found.measure == whole.measure != ""
+    return is_smaller and not whole.place and _GOES_ON.fullmatch(text, whole.end, found.start) is not None
+
+
+def _parts(text: str) -> Iterator[Quantity]:
     for match in _QUANTITY.finditer(text):
         number = _number(match)
         if number is None:
