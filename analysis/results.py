@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 CLEAN = "clean"
 """The condition of the bare environment; no other one may have its name."""
-RENAMED = {"all": "all_"}
-"""Domains whose name means all of them in tables."""
 IDENTITY = ("condition", "system", "workflow", "llm", "role")
 """What every frame with a row per system begins with."""
 CELLS: dict[str, str] = {
@@ -136,9 +134,10 @@ def load(*folders: RunFolder) -> Results:
     cell_frame, task_frame = _cell_frame(cells, order, episodes), _task_frame([tasks[name] for name in order])
     for name in (*IDENTITY, "task"):
         episodes[name] = episodes[name].astype(cell_frame[name].dtype)
-    episodes["domain"] = episodes["domain"].cat.rename_categories(RENAMED)
+    names = _domain_names(task_frame)
+    episodes["domain"] = episodes["domain"].cat.rename_categories(names)
     for frame in (cell_frame, task_frame):
-        frame["domain"] = frame["domain"].replace(RENAMED)
+        frame["domain"] = frame["domain"].replace(names)
     manifests = tuple(part.manifest for part in parts)
     return Results(own, manifests, episodes, cell_frame, task_frame, ends, published)
 
@@ -241,6 +240,18 @@ def _cell_frame(
     published = frame["score"].notna()
     frame["episodes"] = frame["expected"].where(published, pandas.array([n or 0 for n in counts], "Int64"))
     return frame.sort_values(keys).reset_index(drop=True)
+
+
+def _domain_names(tasks: pandas.DataFrame) -> dict[str, str]:
+    """The names of domains in tables: other ones where a name means all tasks there, or a level of another domain."""
+    taken = {"all", *(tasks["domain"] + "_" + tasks["level"])}
+    found = {domain: domain for domain in tasks["domain"] if domain not in taken}
+    for domain in tasks["domain"]:
+        name = domain
+        while domain not in found and name in taken | {*found.values()}:
+            name += "_"
+        found.setdefault(domain, name)
+    return found
 
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:

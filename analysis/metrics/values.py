@@ -187,7 +187,9 @@ def _folded(text: str) -> str:
     text = re.sub("(?:(?<=\\d) )?[½¼¾]", lambda match: _FRACTIONS[match[0][-1]], text)
     text = unicodedata.normalize("NFKC", one_notation(text)).lower().replace("per cent", "percent")
     if "half" in text:
-        text = _HALF.sub(lambda match: f"{_ONE_AND.get(match['n'] or '', match['n'] or 0)}.5{match['unit'] or ''}", text)
+        text = _HALF.sub(
+            lambda match: f"{_ONE_AND.get(match['n'] or '', match['n'] or 0)}.5{match['unit'] or ''}", text
+        )
     if not text.isascii():
         text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
         text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])

@@ -130,7 +130,7 @@ def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool
         print_json(record)
     else:
         console = results_console()
-        for table in summary_tables(results):
+        for table in summary_tables(results, console.width):
             console.print(table)
         print_lines(["", *summary_lines(results), f"Episodes  {path}", f"Report    {page}"])
     return exit_status(result, state)

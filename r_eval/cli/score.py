@@ -46,7 +46,7 @@ def score(
     if json:
         print_json({"run": str(run), "taxonomy": taxonomy, **_counts(results.episodes), "notes": notes})
         return
-    for table in summary_tables(results):
+    for table in summary_tables(results, console.width):
         console.print(table)
     if metric:
         console.print(text(further(results), "Further metrics"))
