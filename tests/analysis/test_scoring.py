@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,14 @@ def test_what_is_unknown_is_refused_and_nothing_is_written(
     with pytest.raises(UserError, match=message):
         score_run(small, metrics, taxonomy)
     assert not small.scores_root.exists()
+
+
+@pytest.mark.parametrize("name", ["scores", "scores/oracle+none"])
+def test_a_file_in_the_way_of_a_folder_is_named(small: RunFolder, name: str) -> None:
+    (small.path / name).parent.mkdir(exist_ok=True)
+    (small.path / name).touch()
+    with pytest.raises(UserError, match=f"{re.escape(name)}: a file is in the way of a folder; move it"):
+        score_run(small)
 
 
 @pytest.mark.parametrize("kind", ["llm_failure", "tool_failure", "cancelled"])
