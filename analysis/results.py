@@ -244,7 +244,8 @@ def _cell_frame(
 
 def _domain_names(tasks: pandas.DataFrame) -> dict[str, str]:
     """The names of domains in tables: other ones where a name means all tasks there, or a level of another domain."""
-    taken = {"all", *(f"{domain}_{level}" for domain, level in zip(tasks["domain"], tasks["level"], strict=True) if level)}
+    levels = tasks[tasks["level"] != ""]
+    taken = {"all", *(levels["domain"] + "_" + levels["level"])}
     found = {domain: domain for domain in tasks["domain"] if domain not in taken}
     for domain in tasks["domain"]:
         name = domain

@@ -12,7 +12,7 @@ The published forms, with their quirks, are in `published`. What these repair of
 - Dates and quantities match in any notation, and others contradict the gold (`values`). Of numbers that a sign joins
   ("2-1", "10:30", "1999-2001") an answer must have all, in their order; "World War I" is not "World War II", "vitamin
   A" not "vitamin C", "5 am" not "5 pm", and "44 BC" not "44 AD".
-- A short gold with one of a set of opposites ("North Korea", "Second World War", 北京大学) is not an answer with another.
+- A short gold with one of a set of opposites ("North Korea", "Second World War", 北京大学) is none with another of it.
 - What an answer denies is no part of it, and what it leaves open counts as its worst alternative (`claims`).
 - A sentence that states the gold in its place ("The capital of Kenya is Nairobi.") scores 1.
 """
@@ -42,7 +42,7 @@ _UNIT_SIGN = re.compile("[$€£¥￥%‰]")
 _DIGITS = re.compile(r"\d+")
 _COMPOUND = re.compile(r"\s*\d+(?:\s?[-–:/]\s?\d+)+\s*")
 """A range, a time, a ratio or a result: numbers that mean something together and in this order."""
-_NUMERAL = re.compile(r"(?<=[a-z] )(?:(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})|[A-Z]\d{0,2}(?!\.\s?\w))\b")
+_NUMERAL = re.compile(r"(?<=[a-z] )(?:(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})|[A-Z](?!\.\s?\w))\b|\b[A-Z]\d{1,2}\b")
 """A Roman numeral, or the letter that tells things of one name apart; no initial."""
 _SIDE = re.compile(r"\d\s?(?:(b\.?c)|(ce|a\.?d)|(a\.?m)|(p\.?m))(?:e|\.)?(?![a-z])", re.IGNORECASE)
 """The side of a year or of a day that a number is on; the groups are the sides."""

@@ -7,9 +7,10 @@ three with it, and is wrong.
 
 - Dates: days, months by name in English and Russian, years, in any order; ISO, dotted and Chinese forms. "05/06/2023"
   may be in May or in June. An answer may be more precise than the gold, and a less precise one is left to its words.
-- Quantities: signs, multiples ("3.4 million", "2万"), number words up to the hundreds, halves ("two and a half"), units
-  of the same measure, which are converted and added up ("1 hour 30 minutes"), and "%" against a fraction. A number without a unit is taken to be in the other's. A gold with decimals
-  says how precisely it is meant: half a unit of its last place is allowed. Whole numbers are meant exactly.
+- Quantities: signs, multiples ("3.4 million", "2万", "1.5 × 10^6"), number words up to the hundreds, halves ("two and
+  a half"), units of the same measure, which are converted and added up ("1 hour 30 minutes"), "%" against a fraction. A
+  number without a unit is taken to be in the other's. A gold with decimals says how precisely it is meant: half a unit
+  of its last place is allowed. Whole numbers are meant exactly.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ _MEASURES: dict[str, dict[float, str]] = {
     "area": {1.0: "sqm m² m2", 1e4: "ha hectare hectares 公顷", 1e6: "km² km2 sqkm"},
     "volume": {0.001: "ml millilitres milliliters", 1.0: "l litre litres liter liters 升"},
     "data": {1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
+    **{"celsius": {1.0: "°c celsius"}, "fahrenheit": {1.0: "°f fahrenheit"}, "kelvin": {1.0: "kelvin"}},
     "share": {0.01: "% percent процентов процента", 0.001: "‰"},
     "usd": {1.0: "$ usd us$ dollar dollars 美元"},
     "eur": {1.0: "€ eur euro euros 欧元"},
@@ -82,6 +84,7 @@ _UNITS = {
 _MULTIPLES = {
     **{"hundred": 1e2, "k": 1e3, "thousand": 1e3, "million": 1e6, "mn": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9},
     **{"trillion": 1e12, "тыс": 1e3, "тысяч": 1e3, "млн": 1e6, "млрд": 1e9, "百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8},
+    **{"dozen": 12.0, "mil": 1e6, "degree": 1.0, "degrees": 1.0},
 }
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -96,7 +99,7 @@ _HAN_DIGITS = {**{char: number for number, char in enumerate("零一二三四五
 _HAN_YEAR = re.compile("[〇零一二三四五六七八九]{4}(?=年)")
 _HAN_PERCENT = re.compile(r"百分之([\d.]+|[零一二三四五六七八九十两百]{1,5})")
 _WORDED = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-_UNIT = r"[\s-]?(?:[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z]|(?<![\u4e00-\u9fff])\d)"
+_UNIT = r"[\s-]?(?:°?[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z]|(?<![\u4e00-\u9fff])\d)"
 _QUANTITY = re.compile(
     r"(?P<money>(?:us)?[$€£¥]\s?)?(?P<sign>(?<![\w)])(?:-|minus\s|минус\s))?"
     r"(?:(?P<digits>(?<![\w.])\d{1,3}(?: \d{3}){1,5}(?:\.\d{1,30})?(?![\d.])"
@@ -108,6 +111,8 @@ _QUANTITY = re.compile(
 
 
 _FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
+_POWER = re.compile(r"(?<=\d) ?(?:[×x*]|\\times) ?10(?:(?:\^|\*\*)\{?(-?\d{1,2})\}?|([⁰¹²³⁴-⁹]{1,2}))")
+"""Times ten to the power of something."""
 _ONE_AND = {"a": 1, "an": 1, **_NUMBER_WORDS}
 _HALF = re.compile(rf"\b(?:half an?(?= )|(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b)")
 _GOES_ON = re.compile(r"\s*,?\s*(?:and )?")
@@ -184,6 +189,7 @@ def in_notation_of(value: GoldValue, answer: str) -> str | None:
 
 def _folded(text: str) -> str:
     """The text as it is searched: numbers in one notation, ASCII digits, small letters, one kind of minus."""
+    text = _POWER.sub(lambda match: "e" + (match[1] or unicodedata.normalize("NFKC", match[2])), text)
     text = re.sub("(?:(?<=\\d) )?[½¼¾]", lambda match: _FRACTIONS[match[0][-1]], text)
     text = unicodedata.normalize("NFKC", one_notation(text)).lower().replace("per cent", "percent")
     if "half" in text:

@@ -124,7 +124,9 @@ def test_a_run_has_scores_and_response_types_best_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [80, 100, 250])
 def test_tables_fit_the_line_and_averages_come_before_many_tasks(tmp_path: Path, width: int) -> None:
     text = (PAPER / "scores.csv").read_text(encoding="utf-8")
-    (tmp_path / "scores.csv").write_text(text.replace("gpt-4-1106", "ai/Llama-3.1-70B-Instruct-Turbo"), encoding="utf-8")
+    (tmp_path / "scores.csv").write_text(
+        text.replace("gpt-4-1106", "ai/Llama-3.1-70B-Instruct-Turbo"), encoding="utf-8"
+    )
     console = Console(file=io.StringIO(), width=width, color_system=None)
     tables = summary_tables(load(RunFolder(tmp_path)), width)
     titles = [str(one.title) for one in tables]
