@@ -221,7 +221,8 @@ def pair_f1(found: ParsedText, gold: ParsedText) -> float:
         text = in_notation_of(value, found.text)
         if text is None:
             return overlap(found.apart, gold.tokens) if gold.several and found.apart != found.tokens else 0.0
-        found = found if text is found.text else read(text)
+        if text is not found.text:
+            found, gold = read(text), read(value.gold)
     score = max(overlap(found.tokens, gold.tokens), overlap(found.camel, gold.camel))
     if is_list or found.apart == gold.apart:
         score = max(score, overlap(found.apart, gold.apart))
@@ -250,8 +251,10 @@ def _is_another_number(found: str, gold: str) -> bool:
 
 
 def _is_opposed(found: TokenRow, gold: TokenRow) -> bool:
-    """Whether each of two texts has a word that the other lacks, and the two words are opposites."""
+    """Whether an answer has all words of a gold, but for the opposite of one of them."""
     own, wanted = ({_OPPOSED[word] for word in row if word in _OPPOSED} for row in (found, gold))
+    if not wanted or not {word for word in gold if word not in _OPPOSED} <= {*found}:
+        return False
     return not {place for place, _ in own - wanted}.isdisjoint(place for place, _ in wanted - own)
 
 
@@ -298,7 +301,7 @@ def _is_equal(prediction: str, gold: str) -> bool:
         return _same_unit(prediction, gold)
     value = value_of(gold)
     text = in_notation_of(value, prediction) if value is not None else None
-    if text is not None and read(text).tokens == wanted.tokens:
+    if value is not None and text is not None and read(text).tokens == read(value.gold).tokens:
         return True
     values = gold_values(gold)
     return len(values) > 1 and _bag(values) == _bag(_answered(prediction))

@@ -139,11 +139,12 @@ class Quantity(NamedTuple):
 
 
 class GoldValue(NamedTuple):
-    """The one value in a gold: the dates that it may be, or a quantity; and how the gold writes it."""
+    """The one value in a gold: the dates that it may be, or a quantity; how the gold writes it; the gold around it."""
 
     dates: frozenset[Date]
     quantity: Quantity | None
     text: str
+    gold: str
 
 
 @lru_cache(maxsize=8_192)
@@ -160,10 +161,18 @@ def value_of(gold: str) -> GoldValue | None:
     if len(dates) == 1:
         found, start, end = dates[0]
         is_alone = all(start <= one.start < end for one in quantities)
-        return GoldValue(found, None, text[start:end]) if is_alone else None
+        return _gold_value(gold, text, start, end, found) if is_alone else None
     if dates or len(quantities) != 1:
         return None
-    return GoldValue(frozenset(), quantities[0], text[quantities[0].start : quantities[0].end])
+    return _gold_value(gold, text, quantities[0].start, quantities[0].end, frozenset(), quantities[0])
+
+
+def _gold_value(
+    gold: str, text: str, start: int, end: int, dates: frozenset[Date], quantity: Quantity | None = None
+) -> GoldValue:
+    """The value at a place of a gold's text as it is searched; a gold that is nothing else is left as written."""
+    is_all = (start, end) == (0, len(text))
+    return GoldValue(dates, quantity, gold if is_all else text[start:end], gold if is_all else text)
 
 
 def in_notation_of(value: GoldValue, answer: str) -> str | None:
