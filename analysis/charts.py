@@ -263,7 +263,7 @@ def _scatters(domain: str, rows: pandas.DataFrame, style: Style) -> Iterator[Cha
             group="deployment" if whole else "deployment-by-domain",
             note="Bars are 95 % intervals, hollow marks baselines. The line is the Pareto front.",
             x_label=f"{unit} per question (mean)",
-            log=bool(len(known)) and known[column].max() > 15 * known[column].min(),
+            log=bool(len(known)) and known[column].max() > 8 * known[column].min(),
             front=list(zip(front[column], front["quality"], strict=True)),
             legend=[*style.llm_legend(known["llm"].tolist()), *style.workflow_legend(known["workflow"].tolist())],
         )

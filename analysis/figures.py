@@ -178,7 +178,10 @@ def _across(axes: Axes, chart: Chart) -> None:
     axes.set_xlabel(chart.x_label)
     axes.grid(axis="x")
     if chart.log:
+        from matplotlib.ticker import LogLocator
+
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))  # as on the page
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.10f}".rstrip("0").rstrip("."))
         axes.xaxis.set_minor_formatter("")
 

@@ -36,6 +36,7 @@ from r_eval.analysis.report import write_tables_page
 from r_eval.analysis.results import CLEAN, IDENTITY, load, records, tidy
 from r_eval.analysis.retrieval import PARTS, retrieval_score
 from r_eval.analysis.submissions import SubmittedAnswer, read_results
+from r_eval.disk import read_regular
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder, described, file_name, write_whole
 from r_eval.records import Question
@@ -316,7 +317,7 @@ def approve(out: Path, submission: Path, name: str) -> tuple[Path, pandas.DataFr
     name_in_board = f"{file_name(submission.stem)}.json"
     if name_in_board in board.approved:
         raise UserError(f"{out}: the board has a submission {name_in_board!r}; rename the file")
-    write_whole(out / "submissions" / name_in_board, submission.read_text(encoding="utf-8-sig"))
+    write_whole(out / "submissions" / name_in_board, [read_regular(submission)])
     try:
         return _write(board.model_copy(update={"approved": {**board.approved, name_in_board: name}}), out)
     except UserError:
@@ -332,7 +333,7 @@ def read_board(out: Path) -> Board:
     """
     path = out / "board.json"
     try:
-        board = Board.model_validate_json(path.read_bytes())
+        board = Board.model_validate_json(read_regular(path))
     except FileNotFoundError:
         raise UserError(f"{out} is no leaderboard: it has no board.json (r-eval data leaderboard writes one)") from None
     except ValidationError as error:

@@ -159,7 +159,8 @@ def _columns(chart: Chart) -> Drawn:
         }
         for series in chart.series
     ]
-    axes = {"xaxis": _axis(chart.categories, showgrid=False), "yaxis": _value_axis(chart)}
+    names = _axis(chart.categories, showgrid=False, ticklabeloverflow="allow")
+    axes = {"xaxis": names, "yaxis": _value_axis(chart)}
     return data, {**axes, "barmode": "group", "height": 330}
 
 

@@ -10,7 +10,6 @@ Where two folders hold the same cell, the later folder's name is added to its sy
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 CLEAN = "clean"
 """The condition of the bare environment; no other one may have its name."""
-LIKE_A_GROUP = re.compile("all|.*_K[SUA]")
-"""Domains whose name means all of them, or those of a level, in tables."""
 IDENTITY = ("condition", "system", "workflow", "llm", "role")
 """What every frame with a row per system begins with."""
 CELLS: dict[str, str] = {
@@ -137,10 +134,10 @@ def load(*folders: RunFolder) -> Results:
     cell_frame, task_frame = _cell_frame(cells, order, episodes), _task_frame([tasks[name] for name in order])
     for name in (*IDENTITY, "task"):
         episodes[name] = episodes[name].astype(cell_frame[name].dtype)
-    renamed = {name: f"{name}_" for name in task_frame["domain"] if LIKE_A_GROUP.fullmatch(name)}
-    episodes["domain"] = episodes["domain"].cat.rename_categories(renamed)
+    names = _domain_names(task_frame)
+    episodes["domain"] = episodes["domain"].cat.rename_categories(names)
     for frame in (cell_frame, task_frame):
-        frame["domain"] = frame["domain"].replace(renamed)
+        frame["domain"] = frame["domain"].replace(names)
     manifests = tuple(part.manifest for part in parts)
     return Results(own, manifests, episodes, cell_frame, task_frame, ends, published)
 
@@ -243,6 +240,19 @@ def _cell_frame(
     published = frame["score"].notna()
     frame["episodes"] = frame["expected"].where(published, pandas.array([n or 0 for n in counts], "Int64"))
     return frame.sort_values(keys).reset_index(drop=True)
+
+
+def _domain_names(tasks: pandas.DataFrame) -> dict[str, str]:
+    """The names of domains in tables: other ones where a name means all tasks there, or a level of another domain."""
+    levels = tasks[tasks["level"] != ""]
+    taken = {"all", *(levels["domain"] + "_" + levels["level"])}
+    found = {domain: domain for domain in tasks["domain"] if domain not in taken}
+    for domain in tasks["domain"]:
+        name = domain
+        while domain not in found and name in taken | {*found.values()}:
+            name += "_"
+        found.setdefault(domain, name)
+    return found
 
 
 def _task_frame(tasks: Sequence[Mapping[str, str]]) -> pandas.DataFrame:

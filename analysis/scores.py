@@ -139,7 +139,10 @@ def _open_ranks(results: Results, own: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def scores_table(results: Results) -> pandas.DataFrame:
-    """One row per system and condition, as in scores.csv: tasks, averages and ranks; percent with two decimals."""
+    """One row per system and condition, as in scores.csv: tasks, averages and ranks; percent with two decimals.
+
+    A task that is called as another column gets an underscore.
+    """
     import pandas
 
     by_task, by_group = scores(results), averages(results)
@@ -155,13 +158,14 @@ def scores_table(results: Results) -> pandas.DataFrame:
     score, episodes = (wide(by_task, "task", name) for name in ("score", "episodes"))
     average, rank = (wide(by_group, "group", name) for name in ("score", "rank"))
     columns = {
-        **{task: score[task] for task in tasks},
         **{f"average_{name}": average[name] for name in [*results.domains, ALL]},
         **{f"rank_{one.name}": rank[one.name] for one in groups},
         **{name: base[name] for name in ("episodes", "incomplete")},
         **{name: base[f"score_{name}"] for name in ("low", "high", "worst", "best")},
         **{f"episodes_{task}": episodes[task] for task in tasks},
     }
+    taken = {*columns, "system", "workflow", "llm", "condition", "role"}
+    columns = {f"{task}_" if task in taken else task: score[task] for task in tasks} | columns
     percent = {name: (100 * own).round(2) if own.dtype == NUMBER else own for name, own in columns.items()}
     found = pandas.DataFrame(percent, index=base.index)
     named = base.reset_index()[["system", "workflow", "llm"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,24 +17,31 @@ if TYPE_CHECKING:
 
     from r_eval.analysis.results import Results
 
-FITTING = 6
-"""Tasks side by side in a table of the terminal."""
+NAME = 20
+"""Characters that the names of systems have at least in a line."""
 COUNTS = ("rank", "episodes", "incomplete")
+COUNTED = 34
+"""Characters of a line that the average and the counts take."""
 
 
-def summary_tables(results: Results) -> list[Table]:
+def summary_tables(results: Results, width: int = 100) -> list[Table]:
     """The score tables and the response types under each condition, best system first.
 
     Scores are percent by system and task; of many tasks the averages come first, then the tasks, some at a time.
+
+    Args:
+        width: Characters of a line.
     """
     from r_eval.analysis.errors import responses_table
     from r_eval.analysis.scores import averages, scores
 
     means, by_task, types = averages(results), scores(results), responses_table(results)
-    names = list(zip(results.tasks["name"], results.tasks["short"], strict=True))
-    blocks = [dict(names[start : start + FITTING]) for start in range(0, len(names), FITTING)]
+    names = dict(zip(results.tasks["name"], results.tasks["short"], strict=True))
+    blocks = [("Scores", block) for block in _blocks(names, width - COUNTED, width)]
     if len(blocks) > 1:
-        blocks.insert(0, {one: one.replace("_", " ") for one in dict.fromkeys(means["group"]) if "_" in one})
+        groups = {one: one.replace("_", " ") for one in dict.fromkeys(means["group"]) if "_" in one}
+        blocks = [("Average scores", block) for block in _blocks(groups, width - COUNTED, width)]
+        blocks += [("Scores", block) for block in _blocks(names, width, width)]
     found: list[Table] = []
     for condition in results.conditions:
         under = f" ({tables.visible(condition)})" if len(results.conditions) > 1 else ""
@@ -41,10 +49,9 @@ def summary_tables(results: Results) -> list[Table]:
         order = own[own["group"] == "all"].sort_values("score", ascending=False, kind="stable")
         values = {(row.system, row.task): row.score for row in rows_of(tasks)}
         values |= {(row.system, row.group): row.score for row in rows_of(own)}
-        for place, block in enumerate(blocks):
-            title = f"{'Scores' if place or len(blocks) == 1 else 'Average scores'}, percent{under}"
+        for place, (title, block) in enumerate(blocks):
             columns = block if place else {**block, "all": "average"}
-            found.append(_scores(title, order, columns, values, () if place else COUNTS))
+            found.append(_scores(f"{title}, percent{under}", order, columns, values, () if place else COUNTS))
         if len(responses):
             found.append(_response_table(order, responses, under))
     return found
@@ -66,9 +73,32 @@ def html_summary(results: Results) -> str:
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True)
-    for table in summary_tables(results):
+    for table in summary_tables(results, console.width):
         console.print(table)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def _blocks(columns: Mapping[str, str], first: int, width: int) -> list[dict[str, str]]:
+    """Columns with their headings, as many in a table as a line has room for.
+
+    Args:
+        first: Characters of a line of the first table.
+    """
+    blocks: list[dict[str, str]] = [{}]
+    room = first - NAME
+    for name, head in columns.items():
+        own = max(5, *map(len, _heading(head).splitlines())) + 2
+        if blocks[-1] and own > room:
+            blocks.append({})
+            room = width - NAME
+        blocks[-1][name] = head
+        room -= own
+    return blocks
+
+
+def _heading(name: str) -> str:
+    """A name on several lines."""
+    return re.sub(r"([/-]) ?| ", "\\1\n", tables.visible(name))
 
 
 def _scores(
@@ -90,7 +120,7 @@ def _scores(
     table.add_column("system", overflow="fold")
     for name in columns.values():
         table.add_column(
-            Text(tables.visible(name).replace("/", "/\n").replace("-", "-\n")),
+            Text(_heading(name)),
             justify="right",
             no_wrap=True,
             min_width=5,
@@ -109,7 +139,7 @@ def _scores(
             is_best = value is not None and value == best[key] and value > 0 and not style
             cells.append(Text(tables.number("score", value), "bold" if is_best else style))
         cells += [Text(tables.number(name, row[name]), style) for name in counts]
-        table.add_row(Text(tables.visible(row["system"]), style), *cells)
+        table.add_row(tables.BrokenText(tables.visible(row["system"]), style), *cells)
     return table
 
 

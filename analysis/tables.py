@@ -19,7 +19,10 @@ from r_eval.folder import write_whole
 
 if TYPE_CHECKING:
     import pandas
+    from rich.console import Console, ConsoleOptions
+    from rich.measure import Measurement
     from rich.table import Table
+    from rich.text import Text
 
 ABSENT = "–"
 """Shown for a missing number."""
@@ -229,8 +232,33 @@ def text(frame: pandas.DataFrame, title: str = "", notes: Sequence[str] = ()) ->
         right = name in cells.attrs["numeric"]
         table.add_column(Text(heading(name)), justify="right" if right else "left", no_wrap=right, overflow="fold")
     for row in cells.itertuples(index=False):
-        table.add_row(*map(Text, row))
+        table.add_row(*map(BrokenText, row))
     return table
+
+
+class BrokenText:
+    """A text in the terminal that goes on behind a sign between words, such as the "/" in a name, where a line ends."""
+
+    def __init__(self, text_: str, style: str = "") -> None:
+        self.pieces, self.style = re.findall(r"[^\s/+:_-]*[\s/+:_-]*", text_), style
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.cells import cell_len
+        from rich.measure import Measurement
+
+        widths = [cell_len(piece) for piece in self.pieces]
+        return Measurement(max(widths), sum(widths))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from rich.cells import cell_len
+        from rich.text import Text
+
+        lines = [""]
+        for piece in self.pieces:
+            if lines[-1] and cell_len(lines[-1] + piece.rstrip()) > options.max_width:
+                lines.append("")
+            lines[-1] += piece
+        yield Text("\n".join(map(str.rstrip, lines)), self.style, overflow="fold")
 
 
 def rich_table(title: str) -> Table:

@@ -70,7 +70,7 @@ def open_to_write(path: Path, flags: int) -> int:
         OSError: It cannot be opened.
     """
     refuse_links(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     try:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -83,6 +83,14 @@ def open_to_write(path: Path, flags: int) -> int:
         why = "not a regular file, or one with a second name (a hard link) that would change with it"
         raise UserError(f"{path}: {why}; put a copy in its place")
     return descriptor
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        file = next((one for one in (folder, *folder.parents) if os.path.lexists(one) and not one.is_dir()), folder)
+        raise UserError(f"{file}: a file is in the way of a folder; move it") from None
 
 
 def refuse_links(path: Path) -> None:
@@ -105,11 +113,11 @@ def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
         text: Or its pieces as UTF-8, which are written as they come.
 
     Raises:
-        UserError: A link in a run's folder is in the way.
+        UserError: A link in a run's folder is in the way, or a file or folder of another kind.
         OSError: It cannot be written; the file is as it was.
     """
     refuse_links(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         draft.unlink(missing_ok=True)

@@ -187,8 +187,10 @@ def _han_stand(clause: str) -> list[tuple[int, str]]:
 LONGEST_CLAIM = 300
 """Characters of an answer that is read."""
 
+_WRONG = r"\b(?:wrong|incorrect|untrue|mistaken|неверно|неправильно|ошибка)\b|不对|错误|错的|不正确"
 CUE = re.compile(
     r"\b(?:not|never|or|rather|instead|no longer|не|или|либо)\b|n['’]t\b|不是|并非|而非|还是|或者|或"
+    rf"|{_WRONG}"
     r"|(?-i:(?<=[a-z])/(?=[A-Z]))",
     re.IGNORECASE,
 )
@@ -196,8 +198,9 @@ CUE = re.compile(
 _SUBJECT = r"(?:^|(?<=[,;.!?，。；！？])|(?<=\band\b))(?:(?!\b(?:is|was|are|were|and|or)\b)[^,;.!?，。；！？])*?"
 _DENIED = re.compile(
     rf"(?:{_SUBJECT}(?:\b(?:is|was|are|were)(?: not\b(?! only\b)|n['’]t\b)|不是|并非|\bне\b)"
+    rf"|{_SUBJECT}(?:(?:\b(?:is|was|are|were|be|это|seems|looks)|\s[—–-]|是)(?: \w+)? ?(?:{_WRONG})|不对|不正确)"
     r"|\b(?:not(?! only\b)|never|no longer|rather than|instead of|не)\b|\b\w{2,6}n['’]t\b|而?不是|并非|而非)"
-    r"[^,.;!?，。；！？]*?(?=[,;!?，。；！？]|\.(?:\s|$)|\bbut\b|\bа\b|而是|$)",
+    r"[^,.;!?，。；！？]*?(?=[,;!?，。；！？]|[.:](?:\s|$)|\bbut\b|\bа\b|而是|$)",
     re.IGNORECASE,
 )
 _OR = re.compile(r"\s(?:or|или|либо)\s|还是|或者|或|(?-i:(?<=[a-z])/(?=[A-Z]))", re.IGNORECASE)

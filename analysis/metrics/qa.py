@@ -10,8 +10,9 @@ The published forms, with their quirks, are in `published`. What these repair of
   also compared separately, and the better reading counts.
 - A text that is nothing but a verdict gets 1 or 0 against any other, never a part (`closed`).
 - Dates and quantities match in any notation, and others contradict the gold (`values`). Of numbers that a sign joins
-  ("2-1", "10:30", "1999-2001") an answer must have all, in their order; "World War I" is not "World War II", "5 am" is
-  not "5 pm", and "44 BC" is not "44 AD".
+  ("2-1", "10:30", "1999-2001") an answer must have all, in their order; "World War I" is not "World War II", "vitamin
+  A" not "vitamin C", "5 am" not "5 pm", and "44 BC" not "44 AD".
+- A short gold with one of a set of opposites ("North Korea", "Second World War", 北京大学) is none with another of it.
 - What an answer denies is no part of it, and what it leaves open counts as its worst alternative (`claims`).
 - A sentence that states the gold in its place ("The capital of Kenya is Nairobi.") scores 1.
 """
@@ -41,9 +42,32 @@ _UNIT_SIGN = re.compile("[$€£¥￥%‰]")
 _DIGITS = re.compile(r"\d+")
 _COMPOUND = re.compile(r"\s*\d+(?:\s?[-–:/]\s?\d+)+\s*")
 """A range, a time, a ratio or a result: numbers that mean something together and in this order."""
-_NUMERAL = re.compile(r"(?<=[a-z] )(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})\b")
+_NUMERAL = re.compile(r"(?<=[a-z] )(?:(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})|[A-Z](?!\.\s?\w))\b|\b[A-Z]\d{1,2}\b")
+"""A Roman numeral, or the letter that tells things of one name apart; no initial."""
 _SIDE = re.compile(r"\d\s?(?:(b\.?c)|(ce|a\.?d)|(a\.?m)|(p\.?m))(?:e|\.)?(?![a-z])", re.IGNORECASE)
 """The side of a year or of a day that a number is on; the groups are the sides."""
+_OPPOSITES = (
+    "north northern 北|south southern 南|east eastern 东|west western 西",
+    "upper|lower",
+    "inner|outer",
+    "old|new",
+    "major greater|minor lesser",
+    "senior sr elder|junior jr younger",
+    "first 1st|second 2nd|third 3rd|fourth 4th|fifth 5th|sixth 6th|seventh 7th|eighth 8th|ninth 9th|tenth 10th",
+    "male men mens boys 男|female women womens girls 女",
+    "mother|father",
+    "brother|sister",
+    "son|daughter",
+    "husband|wife",
+    "spring|summer|autumn|winter",
+)
+"""Words that tell things of one name apart."""
+_OPPOSED = {
+    word: (place, side)
+    for place, line in enumerate(_OPPOSITES)
+    for side, words_ in enumerate(line.split("|"))
+    for word in words_.split()
+}
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
 _COPULAS = frozenset({"is", "was", "are", "were", "是", "为", "это", "является"})
 _LINKS = frozenset({"in", "on", "at", "by", "from", "of", "to", "as", "for", "about", "called", "named", "在", "于"})
@@ -190,13 +214,15 @@ def pair_f1(found: ParsedText, gold: ParsedText) -> float:
         return _closed(found, gold)
     is_list = found.several or gold.several
     value = value_of(gold.text)
-    if _is_another_number(found.text, gold.text):
+    is_other = not is_list and len(gold.tokens) <= _SHORT and _is_opposed(found.camel, gold.camel)
+    if is_other or _is_another_number(found.text, gold.text):
         return 0.0
     if value is not None:
         text = in_notation_of(value, found.text)
         if text is None:
             return overlap(found.apart, gold.tokens) if gold.several and found.apart != found.tokens else 0.0
-        found = found if text is found.text else read(text)
+        if text is not found.text:
+            found, gold = read(text), read(value.gold)
     score = max(overlap(found.tokens, gold.tokens), overlap(found.camel, gold.camel))
     if is_list or found.apart == gold.apart:
         score = max(score, overlap(found.apart, gold.apart))
@@ -214,7 +240,7 @@ def _closed(found: ParsedText, gold: ParsedText) -> float:
 def _is_another_number(found: str, gold: str) -> bool:
     """Whether an answer and a gold differ in what belongs to a number.
 
-    In Roman numerals, in BC and AD, in a.m. and p.m., or in the numbers of a compound and their order.
+    In Roman numerals and letters, in BC and AD, in a.m. and p.m., or in the numbers of a compound and their order.
     """
     numerals = [set(_NUMERAL.findall(text)) for text in (found, gold)]
     sides = [{match.lastindex for match in _SIDE.finditer(text)} for text in (found, gold)]
@@ -222,6 +248,14 @@ def _is_another_number(found: str, gold: str) -> bool:
         return True
     numbers, wanted = (f" {' '.join(_DIGITS.findall(text))} " for text in (found, gold))
     return _COMPOUND.fullmatch(gold) is not None and value_of(gold) is None and wanted not in numbers
+
+
+def _is_opposed(found: TokenRow, gold: TokenRow) -> bool:
+    """Whether an answer has all words of a gold, but for the opposite of one of them."""
+    own, wanted = ({_OPPOSED[word] for word in row if word in _OPPOSED} for row in (found, gold))
+    if not wanted or not {word for word in gold if word not in _OPPOSED} <= {*found}:
+        return False
+    return not {place for place, _ in own - wanted}.isdisjoint(place for place, _ in wanted - own)
 
 
 def _same_unit(found: str, gold: str) -> bool:
@@ -267,7 +301,7 @@ def _is_equal(prediction: str, gold: str) -> bool:
         return _same_unit(prediction, gold)
     value = value_of(gold)
     text = in_notation_of(value, prediction) if value is not None else None
-    if text is not None and read(text).tokens == wanted.tokens:
+    if value is not None and text is not None and read(text).tokens == read(value.gold).tokens:
         return True
     values = gold_values(gold)
     return len(values) > 1 and _bag(values) == _bag(_answered(prediction))

@@ -7,9 +7,10 @@ three with it, and is wrong.
 
 - Dates: days, months by name in English and Russian, years, in any order; ISO, dotted and Chinese forms. "05/06/2023"
   may be in May or in June. An answer may be more precise than the gold, and a less precise one is left to its words.
-- Quantities: signs, multiples ("3.4 million", "2万"), number words up to the hundreds, units of the same measure, which
-  are converted, and "%" against a fraction. A number without a unit is taken to be in the other's. A gold with decimals
-  says how precisely it is meant: half a unit of its last place is allowed. Whole numbers are meant exactly.
+- Quantities: signs, multiples ("3.4 million", "2万", "1.5 × 10^6"), number words up to the hundreds, halves ("two and
+  a half"), units of the same measure, which are converted and added up ("1 hour 30 minutes"), "%" against a fraction. A
+  number without a unit is taken to be in the other's. A gold with decimals says how precisely it is meant: half a unit
+  of its last place is allowed. Whole numbers are meant exactly.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ _MEASURES: dict[str, dict[float, str]] = {
     "area": {1.0: "sqm m² m2", 1e4: "ha hectare hectares 公顷", 1e6: "km² km2 sqkm"},
     "volume": {0.001: "ml millilitres milliliters", 1.0: "l litre litres liter liters 升"},
     "data": {1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
+    **{"celsius": {1.0: "°c celsius"}, "fahrenheit": {1.0: "°f fahrenheit"}, "kelvin": {1.0: "kelvin"}},
     "share": {0.01: "% percent процентов процента", 0.001: "‰"},
     "usd": {1.0: "$ usd us$ dollar dollars 美元"},
     "eur": {1.0: "€ eur euro euros 欧元"},
@@ -82,6 +84,7 @@ _UNITS = {
 _MULTIPLES = {
     **{"hundred": 1e2, "k": 1e3, "thousand": 1e3, "million": 1e6, "mn": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9},
     **{"trillion": 1e12, "тыс": 1e3, "тысяч": 1e3, "млн": 1e6, "млрд": 1e9, "百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8},
+    **{"dozen": 12.0, "mil": 1e6, "degree": 1.0, "degrees": 1.0},
 }
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -96,7 +99,7 @@ _HAN_DIGITS = {**{char: number for number, char in enumerate("零一二三四五
 _HAN_YEAR = re.compile("[〇零一二三四五六七八九]{4}(?=年)")
 _HAN_PERCENT = re.compile(r"百分之([\d.]+|[零一二三四五六七八九十两百]{1,5})")
 _WORDED = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-_UNIT = r"[\s-]?(?:[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z\d])"
+_UNIT = r"[\s-]?(?:°?[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z]|(?<![\u4e00-\u9fff])\d)"
 _QUANTITY = re.compile(
     r"(?P<money>(?:us)?[$€£¥]\s?)?(?P<sign>(?<![\w)])(?:-|minus\s|минус\s))?"
     r"(?:(?P<digits>(?<![\w.])\d{1,3}(?: \d{3}){1,5}(?:\.\d{1,30})?(?![\d.])"
@@ -105,6 +108,15 @@ _QUANTITY = re.compile(
     r"|(?P<han>[零一二三四五六七八九十两百]{1,5})(?=[\u4e00-\u9fff]))"
     rf"(?P<after>{_UNIT})?(?P<more>{_UNIT})?"
 )
+
+
+_FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
+_POWER = re.compile(r"(?<=\d) ?(?:[×x*]|\\times) ?10(?:(?:\^|\*\*)\{?(-?\d{1,2})\}?|([⁰¹²³⁴-⁹]{1,2}))")
+"""Times ten to the power of something."""
+_ONE_AND = {"a": 1, "an": 1, **_NUMBER_WORDS}
+_HALF = re.compile(rf"\b(?:half an?(?= )|(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b)")
+_GOES_ON = re.compile(r"\s*,?\s*(?:and )?")
+"""What is between "1 hour" and "30 minutes"."""
 
 
 class Quantity(NamedTuple):
@@ -127,11 +139,12 @@ class Quantity(NamedTuple):
 
 
 class GoldValue(NamedTuple):
-    """The one value in a gold: the dates that it may be, or a quantity; and how the gold writes it."""
+    """The one value in a gold: the dates that it may be, or a quantity; how the gold writes it; the gold around it."""
 
     dates: frozenset[Date]
     quantity: Quantity | None
     text: str
+    gold: str
 
 
 @lru_cache(maxsize=8_192)
@@ -141,17 +154,25 @@ def value_of(gold: str) -> GoldValue | None:
     >>> sorted(value_of("8 June 1916").dates), value_of("Apollo 11").text, value_of("3 of 4")
     ([(1916, 6, 8)], '11', None)
     """
-    if len(gold) > _LONGEST_GOLD or len(gold.split()) > _MOST_WORDS:
+    if len(gold) > _LONGEST_GOLD or len(gold.replace(" and ", " ").split()) > _MOST_WORDS:
         return None
     text = _folded(gold)
     dates, quantities = list(_dates(text)), list(_quantities(text))
     if len(dates) == 1:
         found, start, end = dates[0]
         is_alone = all(start <= one.start < end for one in quantities)
-        return GoldValue(found, None, text[start:end]) if is_alone else None
+        return _gold_value(gold, text, start, end, found) if is_alone else None
     if dates or len(quantities) != 1:
         return None
-    return GoldValue(frozenset(), quantities[0], text[quantities[0].start : quantities[0].end])
+    return _gold_value(gold, text, quantities[0].start, quantities[0].end, frozenset(), quantities[0])
+
+
+def _gold_value(
+    gold: str, text: str, start: int, end: int, dates: frozenset[Date], quantity: Quantity | None = None
+) -> GoldValue:
+    """The value at a place of a gold's text as it is searched; a gold that is nothing else is left as written."""
+    is_all = (start, end) == (0, len(text))
+    return GoldValue(dates, quantity, gold if is_all else text[start:end], gold if is_all else text)
 
 
 def in_notation_of(value: GoldValue, answer: str) -> str | None:
@@ -177,7 +198,13 @@ def in_notation_of(value: GoldValue, answer: str) -> str | None:
 
 def _folded(text: str) -> str:
     """The text as it is searched: numbers in one notation, ASCII digits, small letters, one kind of minus."""
+    text = _POWER.sub(lambda match: "e" + (match[1] or unicodedata.normalize("NFKC", match[2])), text)
+    text = re.sub("(?:(?<=\\d) )?[½¼¾]", lambda match: _FRACTIONS[match[0][-1]], text)
     text = unicodedata.normalize("NFKC", one_notation(text)).lower().replace("per cent", "percent")
+    if "half" in text:
+        text = _HALF.sub(
+            lambda match: f"{_ONE_AND.get(match['n'] or '', match['n'] or 0)}.5{match['unit'] or ''}", text
+        )
     if not text.isascii():
         text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
         text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
@@ -254,6 +281,27 @@ def _is_same(found: Quantity, wanted: Quantity) -> bool:
 
 
 def _quantities(text: str) -> Iterator[Quantity]:
+    """The quantities of a text; smaller units right behind larger ones add to them."""
+    whole: Quantity | None = None
+    for found in _parts(text):
+        if whole is None or not _adds_to(whole, found, text):
+            if whole is not None:
+                yield whole
+            whole = found
+        else:
+            value = whole.value + found.value * found.size / whole.size
+            whole = whole._replace(value=value, end=found.end)
+    if whole is not None:
+        yield whole
+
+
+def _adds_to(whole: Quantity, found: Quantity, text: str) -> bool:
+    """Whether a quantity goes on with another: "30 minutes" behind "1 hour"."""
+    is_smaller = 0 <= found.value * found.size < whole.size and found.measure == whole.measure != ""
+    return is_smaller and not whole.place and _GOES_ON.fullmatch(text, whole.end, found.start) is not None
+
+
+def _parts(text: str) -> Iterator[Quantity]:
     for match in _QUANTITY.finditer(text):
         number = _number(match)
         if number is None:

@@ -121,7 +121,7 @@ async function showQuestion(params, condition, current) {
     swatch(SYSTEMS[episode.system].colour), named(episode)), h("td", {}, mark(episode)), h("td", { class: "number" },
     percent(episode.score)),
     h("td", {}, data[number].answer ? line(data[number].answer, 160) : h("span", { class: "none" }, "none")),
-      h("td", {}, CAUSES.get(episode.cause) || ""), h("td", { class: "number" }, seconds(episode.seconds)),
+      h("td", { class: "long" }, CAUSES.get(episode.cause) || ""), h("td", { class: "number" }, seconds(episode.seconds)),
       h("td", { class: "number" }, count(episode.calls))));
   const heads = [["system"], ["type"], ["score %", true], ["answer"], ["cause"], ["time", true], ["LLM calls", true]];
   fill("question", h("p", { class: "way" },

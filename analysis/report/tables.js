@@ -2,6 +2,7 @@
 "use strict";
 
 const SOME = 15; // rows that are shown at first
+const LONG = 12; // characters of a name that gets a wider column
 const value = (text) => (text === "–" ? -Infinity : Number.parseFloat(text.replace("< ", "").replaceAll(",", "")));
 
 // A sortable table of texts; null where no row belongs to the condition.
@@ -54,9 +55,10 @@ function tableBlock(data, condition, title) {
 
 function cell(text, { numeric, number }, first, data) {
   const kind = first === 0 ? "th" : "td";
-  const settings = { class: numeric ? "number" : null, scope: first === 0 ? "row" : null };
+  const settings = { class: numeric ? "number" : text.length > LONG ? "long" : null, scope: first === 0 ? "row" : null };
   const system = !numeric && LABELS.get(text);
   if (system) return h(kind, { ...settings, title: text }, swatch(system.colour), system.label);
   const [mean, range] = numeric ? text.split(" [") : [text];
-  return h(kind, settings, mean, range ? h("span", { class: "range" }, `[${range}`) : null);
+  const pieces = numeric ? [mean] : mean.split(/(?<=[/+_-])/).flatMap((piece) => [piece, h("wbr")]);
+  return h(kind, settings, pieces, range ? h("span", { class: "range" }, `[${range}`) : null);
 }

@@ -139,10 +139,17 @@ def complain(line: str) -> None:
     sys.stderr.write(f"r-eval: {harmless(line)}\n")
 
 
+def line_width() -> int:
+    """Characters of a line of standard output; 100 where it is no terminal."""
+    from rich.console import Console
+
+    return Console().width if sys.stdout.isatty() else 100
+
+
 def print_tables(tables: Iterable[Table]) -> None:
     """Tables on standard output; where it is no terminal, as wide as they need, so that no system's name is broken."""
     from rich.console import Console
 
     for table in tables:
-        needed = None if sys.stdout.isatty() else max(100, Console(width=MOST_COLUMNS).measure(table).maximum)
+        needed = None if sys.stdout.isatty() else max(line_width(), Console(width=MOST_COLUMNS).measure(table).maximum)
         Console(width=needed).print(table)

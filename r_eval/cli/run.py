@@ -18,7 +18,18 @@ import typer
 from r_eval.analysis.warnings import counted
 from r_eval.api import Run, arun, in_event_loop
 from r_eval.cli.app import exit_within
-from r_eval.cli.options import Cache, Json, Limit, Out, Quiet, complain, print_json, print_lines, print_tables
+from r_eval.cli.options import (
+    Cache,
+    Json,
+    Limit,
+    Out,
+    Quiet,
+    complain,
+    line_width,
+    print_json,
+    print_lines,
+    print_tables,
+)
 from r_eval.cli.progress import make_observer
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -129,7 +140,7 @@ def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool
         record |= {key: found for key in ("spent", "budget", "stopped") if (found := folder.manifest().get(key))}
         print_json(record)
     else:
-        print_tables(summary_tables(results))
+        print_tables(summary_tables(results, line_width()))
         print_lines(["", *summary_lines(results), f"Episodes  {path}", f"Report    {page}"])
     return exit_status(result, state)
 

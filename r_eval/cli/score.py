@@ -9,7 +9,7 @@ import typer
 from r_eval.analysis.metrics import summaries
 from r_eval.analysis.response_types import THRESHOLDS
 from r_eval.analysis.scoring import DEFAULT_METRIC, score_run
-from r_eval.cli.options import Json, RunPath, open_run, print_json, print_lines, print_tables
+from r_eval.cli.options import Json, RunPath, line_width, open_run, print_json, print_lines, print_tables
 
 if TYPE_CHECKING:
     import pandas
@@ -46,7 +46,8 @@ def score(
     if json:
         print_json({"run": str(run), "taxonomy": taxonomy, **_counts(results.episodes), "notes": notes})
         return
-    print_tables([*summary_tables(results), *([text(further(results), "Further metrics")] if metric else [])])
+    further_tables = [text(further(results), "Further metrics")] if metric else []
+    print_tables([*summary_tables(results, line_width()), *further_tables])
     print_lines(notes)
 
 

@@ -269,12 +269,15 @@ def test_submitted_answers_stand_on_the_board_once_approved(board: Path, season:
     ("text", "message"),
     [
         ("", "is no leaderboard"),
+        ("/dev/zero", r"board\.json: not a regular file"),
         ('{"runs": "x"}', r"board\.json: runs: "),
         ('{"approved": {"../../x.json": "Ada"}}', "is not the name of a file in submissions/"),
     ],
 )
 def test_a_folder_that_is_no_board_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    if text:
+    if text.startswith("/"):
+        (tmp_path / "board.json").symlink_to(text)
+    elif text:
         (tmp_path / "board.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=message):
         approve(tmp_path, answered(tmp_path, {"q0": RIGHT}), "Ada")

@@ -152,12 +152,29 @@ def test_a_bad_line_of_published_means_is_named(tmp_path: Path, file: str, lines
         components(load(published(tmp_path, lines, file=file)))
 
 
+@pytest.mark.parametrize(
+    ("tasks", "domains"),
+    [
+        (["all/t", "b/t"], ["all_", "b"]),
+        (["all/t", "all_/t"], ["all__", "all_"]),
+        (["1-1", "wiki_KS/t"], ["wiki", "wiki_KS_"]),
+        (["system", "rank_all"], ["system", "rank_all"]),
+    ],
+)
+def test_a_domain_or_a_task_may_be_called_as_what_tables_have(
+    tmp_path: Path, tasks: list[str], domains: list[str]
+) -> None:
+    results = load(published(tmp_path, *(f"react,m,{task},5" for task in tasks)))
+    assert results.domains == domains
+    table = scores_table(results)
+    assert (table.columns.is_unique, table["average_all"].tolist()) == (True, [5.0])
+
+
 def test_published_tables_are_read_as_people_write_them(tmp_path: Path) -> None:
-    lines = "Workflow, LLM, Task, Score, episodes\nreact, m, all/t, 5, 0\nreact, m, b/t, 6,\nreact, m, b_KA/t, 7,\n"
+    lines = "Workflow, LLM, Task, Score, episodes\nreact, m, a/t, 5, 0\nreact, m, b/t, 6,\n"
     (tmp_path / "scores.csv").write_text(lines, encoding="utf-8")
     results = load(RunFolder(tmp_path))
-    assert results.domains == ["all_", "b", "b_KA_"], "all domains together are called all, those of a level b_KA"
-    assert scores_table(results)["average_all"].tolist() == [6.0]
+    assert scores_table(results)["average_all"].tolist() == [5.5]
     assert results.cells["expected"].isna().all()
 
 

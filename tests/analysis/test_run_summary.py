@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from r_eval.analysis.results import load
 from r_eval.analysis.run_summary import summary_lines
-from r_eval.analysis.summary import text_summary
+from r_eval.analysis.summary import summary_tables, text_summary
 from r_eval.folder import RunFolder
 from tests.analysis.answers import write_answers
 from tests.analysis.report import makers
@@ -114,14 +116,22 @@ def test_a_run_has_scores_and_response_types_best_first(tmp_path: Path) -> None:
     text = text_summary(load(makers.small(tmp_path / "run", questions=4)))
     assert max(map(len, text.splitlines())) <= 100
     assert text.index("Scores, percent") < text.index("Response types")
-    assert re.search("pal.openai/gpt-4o-mini  ", text), "heads of tasks that two domains share leave names their room"
     means = [float(line.split()[5]) for line in text.split("Response types")[0].splitlines() if "+" in line]
     assert len(means) == 9
     assert means == sorted(means, reverse=True)
 
 
-def test_many_tasks_are_shown_some_at_a_time_after_the_averages() -> None:
-    text = text_summary(load(RunFolder(PAPER)))
-    assert text.count("Scores, percent") == 2
-    assert text.index("Average scores, percent") < text.index("Scores, percent")
-    assert max(map(len, text.splitlines())) <= 100
+@pytest.mark.parametrize("width", [80, 100, 250])
+def test_tables_fit_the_line_and_averages_come_before_many_tasks(tmp_path: Path, width: int) -> None:
+    text = (PAPER / "scores.csv").read_text(encoding="utf-8")
+    (tmp_path / "scores.csv").write_text(
+        text.replace("gpt-4-1106", "ai/Llama-3.1-70B-Instruct-Turbo"), encoding="utf-8"
+    )
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    tables = summary_tables(load(RunFolder(tmp_path)), width)
+    titles = [str(one.title) for one in tables]
+    assert titles == ["Scores, percent"] if width == 250 else titles == sorted(titles)
+    console.print(*tables)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, shown.splitlines())) <= width
+    assert shown.count("react+ai/Llama-") == len(tables), "a name is broken between its words"

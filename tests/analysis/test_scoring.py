@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,14 @@ def test_what_is_unknown_is_refused_and_nothing_is_written(
     assert not small.scores_root.exists()
 
 
+@pytest.mark.parametrize("name", ["scores", "scores/oracle+none"])
+def test_a_file_in_the_way_of_a_folder_is_named(small: RunFolder, name: str) -> None:
+    (small.path / name).parent.mkdir(exist_ok=True)
+    (small.path / name).touch()
+    with pytest.raises(UserError, match=f"{re.escape(name)}: a file is in the way of a folder; move it"):
+        score_run(small)
+
+
 @pytest.mark.parametrize("kind", ["llm_failure", "tool_failure", "cancelled"])
 def test_an_infrastructure_failure_has_no_score(kind: str) -> None:
     record = score_episode(episode(outcome=Outcome(kind=kind), answer="", steps=[]), metrics=["exact_match"])  # type: ignore[arg-type]
@@ -76,7 +85,7 @@ def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did() -> None
     record = score_episode(made)
     names = ("cause", "level", "seconds", "queue_seconds", "retry_seconds", "api_calls", "api_found", "supported")
     assert [record[name] for name in names] == ["stopped_short", "KU", 6.0, 2.0, 1.0, 2, 1, False]
-    assert (record["reward"], record["scorer_version"], record["metric_version"]) == (0.0, VERSION, 4)
+    assert (record["reward"], record["scorer_version"], record["metric_version"]) == (0.0, VERSION, 5)
     assert score_episode(episode())["cause"] == ""
 
 

@@ -95,3 +95,18 @@ def test_no_text_has_a_meaning_in_markdown_latex_or_the_terminal(text: str) -> N
 )
 def test_what_cannot_be_seen_is_named(text: str, seen: str) -> None:
     assert tables.visible(text) == seen
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (40, ["react+openai/gpt-4o-mini"]),
+        (20, ["react+openai/gpt-4o-", "mini"]),
+        (8, ["react+", "openai/", "gpt-4o-", "mini"]),
+        (4, ["reac", "t+", "open", "ai/", "gpt-", "4o-", "mini"]),
+    ],
+)
+def test_a_name_goes_on_in_the_next_line_behind_a_separator(width: int, lines: list[str]) -> None:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(tables.BrokenText("react+openai/gpt-4o-mini"))
+    assert console.file.getvalue().split() == lines  # type: ignore[attr-defined]

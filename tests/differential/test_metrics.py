@@ -81,7 +81,7 @@ def squad_em_where_plain(answer: str, gold: str) -> float | None:
 
 def squad_of_our_tokens(answer: str, gold: str) -> float | None:
     """SQuAD's F1 over our tokens, where no number, verdict, list, word break or denial is compared otherwise."""
-    is_other = any(re.search(r"[\d;\[\]{},A-Z]", text) or CUE.search(text) for text in (answer, gold))
+    is_other = any(re.search(r"[\d½;\[\]{},A-Z]", text) or CUE.search(text) for text in (answer, gold))
     ours, theirs = tokens(answer), tokens(gold)
     is_closed = any("".join(side) in WORDS for side in (ours, theirs))
     if is_other or is_closed or "".join(ours) == "".join(theirs):

@@ -33,7 +33,7 @@ CHARS = st.one_of(
 )
 PIECES = [
     *("not", "or", "no", "yes", "1", "3,5", "5", "June", "1916", "km", "Paris", "is"),
-    *("the", "n't", "A;B", "是", "不", "或", "не"),
+    *("the", "n't", "A;B", "是", "不", "或", "не", "wrong", "north", "南", "first", "half an", "hour", "°C", "B12"),
 ]
 TEXTS = st.one_of(st.text(CHARS, max_size=30), st.lists(st.sampled_from(PIECES)).map(" ".join))
 HOSTILE = [
