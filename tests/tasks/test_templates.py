@@ -179,6 +179,26 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "{{ person.name }} is how old?",
+        "{{ person.name }}",
+        "[{{ person.name }}]",
+        "{{ person.name }}, {{ person.city }}?",
+        "How old: {{ person.name }}?",
+        '"{{ person.name }}" is how old?',
+        "{% if person.name %}How old?{% endif %}",
+        "{name} is how old?",
+    ],
+)
+def test_a_question_that_yaml_takes_for_something_else_must_be_quoted(tmp_path: Path, question: str) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(f"environment: town\ntemplates:\n- id: age\n  question: {question}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"t\.yaml:4: not valid YAML: .*; a text with braces must be in quotes"):
+        read_templates(path)
+
+
+@pytest.mark.parametrize(
     ("piece", "complaint"),
     [
         ("not ", "nested too deep"),
