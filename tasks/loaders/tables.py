@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, get_args
@@ -24,6 +26,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """Fields of a question that a column can fill, each with its default column names."""
 LEVELS: tuple[Level, ...] = get_args(Level)
+QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+NUMPY_TEXTS = re.compile(rf"\[\s*(?:{QUOTED.pattern})(?:\s+(?:{QUOTED.pattern}))+\s*\]")
 
 
 class TableSettings(Settings):
@@ -115,10 +119,20 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """The alternatives in a cell: the members of a list or of a JSON list."""
+    """The alternatives in a cell: the members of a list, or of one that the cell's text holds."""
     if isinstance(value, str) and value.lstrip().startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            value = json.loads(value)
+        value = _list_in(value.strip())
     if not isinstance(value, list | tuple):
         return [text] if (text := _text(value)) else []
     return [text for member in value if (text := _text(member))]
+
+
+def _list_in(text: str) -> Any:
+    """The list in a text, as JSON, Python (pandas writes lists to CSV so) or numpy write it; else the text."""
+    if NUMPY_TEXTS.fullmatch(text):  # without commas, which Python would read as one text
+        return [member[1:-1] for member in QUOTED.findall(text)]
+    for read in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            if isinstance(value := read(text), list):
+                return value
+    return text
