@@ -220,7 +220,9 @@ class _Making:
             if result.error is None:
                 return self._question(text, reading, program, result)
             self._overruns[template.id] += result.error.cause in ("time", "memory")
-            self.result.drop(f"program: {result.error.cause}", result.error.message)
+            n_before = program.count("\n") - template.program.strip().count("\n")  # lines that assign whole records
+            message = re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - n_before}", result.error.message)
+            self.result.drop(f"program: {result.error.cause}", message)
         return None
 
     async def _result(self, program: str) -> ProgramResult:

@@ -47,7 +47,9 @@ def test_a_level_that_is_none_of_ours_is_passed_over_unless_its_column_is_named(
     ],
     ids=["a text", "JSON", "pandas", "numpy", "one of pandas", "open", "brackets", "a pattern", "deep"],
 )
-def test_a_cell_of_csv_holds_one_answer_or_a_list_as_json_pandas_or_numpy_write_it(tmp_path: Path, cell: str, answers: list[str]) -> None:
+def test_a_cell_of_csv_holds_one_answer_or_a_list_as_json_pandas_or_numpy_write_it(
+    tmp_path: Path, cell: str, answers: list[str]
+) -> None:
     quoted = '"' + cell.replace('"', '""') + '"'
     (tmp_path / "q.csv").write_text(f"question,answer\nWhere?,{quoted}\n", encoding="utf-8")
     assert only(load(tmp_path / "q.csv", "csv")).answers == answers
