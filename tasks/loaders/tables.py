@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
 import re
@@ -14,7 +13,7 @@ from pydantic import field_validator
 
 from r_eval.records import Level, Question
 from r_eval.tasks.loaders.base import Data, Settings, content_id, convert_records, form, question_of
-from r_eval.tasks.loaders.reading import InvalidRecord, records
+from r_eval.tasks.loaders.reading import InvalidRecord, literal, records
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id"),
@@ -131,8 +130,7 @@ def _list_in(text: str) -> Any:
     """The list in a text, as JSON, Python (pandas writes lists to CSV so) or numpy write it; else the text."""
     if NUMPY_TEXTS.fullmatch(text):  # without commas, which Python would read as one text
         return [member[1:-1] for member in QUOTED.findall(text)]
-    for read in (json.loads, ast.literal_eval):
-        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            if isinstance(value := read(text), list):
-                return value
+    with contextlib.suppress(ValueError):
+        if isinstance(value := literal(text), list):
+            return value
     return text
