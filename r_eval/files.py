@@ -14,6 +14,8 @@ from r_eval.errors import UserError
 
 LONGEST = 1 << 28
 """Bytes that are read of a text file."""
+SLOT = re.compile(r"\{[{%]|\{\w+\}|\w\[['\"]")
+"""A slot or a field in a text, which YAML takes for a mapping or a list where no quotes stand around the text."""
 
 
 def cache_folder() -> Path:
@@ -153,6 +155,8 @@ class YamlFile:
             where = f":{mark.line + 1}" if mark else ""
             problem = " ".join(str(getattr(error, "problem", None) or error).split())
             problem = f"{getattr(error, 'context', '')}, {problem}" if problem.startswith("but ") else problem
+            if mark and SLOT.search("".join(text.split("\n")[mark.line : mark.line + 1])):
+                problem += "; a text with braces or brackets must be in quotes, as a whole"
             raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not valid YAML: {error}") from None

@@ -81,8 +81,10 @@ def generate(
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         if not questions:
             source = f" from {', '.join(maker.templates)}" if maker.templates else " is left"
-            todo = f"r-eval check {shlex.quote(str(file))} says why"
-            raise UserError(f"no question{source}; dropped: {_counts(made.dropped)}. {todo}")
+            why = f"r-eval check {shlex.quote(str(file))} says why"
+            if not maker.templates:  # check leaves graphs to this command
+                why = "; ".join(f"{reason}, such as: {text}" for reason, text in made.examples.items() if text)
+            raise UserError(f"no question{source}; dropped: {_counts(made.dropped)}. {why}".rstrip(" ."))
         summary = f"{_kinds(questions)}; dropped: {_counts(made.dropped)}"
         if paraphrase:
             questions, summary = asyncio.run(_reworded(questions, made, paraphrase, file.stem, summary))

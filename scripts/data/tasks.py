@@ -47,6 +47,21 @@ ACCENTED = {
     "Yaounde": "Yaoundé",
 }
 """Capitals whose title has no accents."""
+OLD_STYLE = {
+    "4 January 1643": "25 December 1642",  # Isaac Newton
+    "24 March 1733": "13 March 1733",  # Joseph Priestley
+    "11 November 1821": "30 October 1821",  # Fyodor Dostoevsky
+    "9 September 1828": "28 August 1828",  # Leo Tolstoy
+    "8 February 1834": "27 January 1834",  # Dmitri Mendeleev
+    "26 September 1849": "14 September 1849",  # Ivan Pavlov
+    "15 January 1850": "3 January 1850",  # Sofya Kovalevskaya
+    "10 February 1890": "29 January 1890",  # Boris Pasternak
+    "15 May 1891": "3 May 1891",  # Mikhail Bulgakov
+    "22 January 1898": "10 January 1898",  # Sergei Eisenstein
+    "4 March 1904": "20 February 1904",  # George Gamow
+    "22 January 1908": "9 January 1908",  # Lev Landau
+}
+"""Dates of birth where the Julian calendar was in use, and as it had them."""
 SUFFIX = re.compile(r" \([^()]+\)$")
 LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae"})
 
@@ -83,8 +98,8 @@ def further_names() -> dict[str, list[str]]:
 
 
 def variants(question: Question, names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Other spellings of a question's answers: without a suffix such as "(novel)", with or without accents, and the
-    further names of its page.
+    """Other spellings of a question's answers: without a suffix such as "(novel)", with or without accents, in the
+    calendar of the time, and the further names of its page.
 
     The options of a multiple-choice question have no other spelling.
     """
@@ -98,6 +113,7 @@ def variants(question: Question, names: Mapping[str, Sequence[str]]) -> list[str
             plain,
             "".join(c for c in decomposed if not unicodedata.combining(c)),
             ACCENTED.get(answer, plain),
+            OLD_STYLE.get(answer, plain),
             *names.get(answer, ()),
         ]
     return forms

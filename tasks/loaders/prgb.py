@@ -9,10 +9,6 @@ The older format is CSV with the columns `placeholder` (placeholders with their 
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -22,7 +18,7 @@ from r_eval.languages import Language, language_of
 from r_eval.records import Question
 from r_eval.tasks.files import validation_message
 from r_eval.tasks.loaders.base import Data, Settings, form
-from r_eval.tasks.loaders.reading import InvalidRecord, records
+from r_eval.tasks.loaders.reading import InvalidRecord, literal, records
 from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord
 from r_eval.tasks.placeholders.variants import LEVELS, Noise, variants
 
@@ -124,9 +120,9 @@ def _cell(key: str, cell: str) -> Any:
     """Parse a cell as JSON or a Python literal; an empty cell is an empty list."""
     if not cell.strip():
         return []
-    for read in (json.loads, ast.literal_eval):
-        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            with warnings.catch_warnings(action="ignore"):  # about "\\d" and the like
-                value = read(cell.strip())
-            return list(value) if isinstance(value, tuple) else value
-    raise InvalidRecord(f"{key}: is neither JSON nor a list as Python writes it: {' '.join(cell.split())[:60]!r}")
+    try:
+        value = literal(cell)
+    except ValueError:
+        reason = f"is neither JSON nor a list as Python writes it: {' '.join(cell.split())[:60]!r}"
+        raise InvalidRecord(f"{key}: {reason}") from None
+    return list(value) if isinstance(value, tuple) else value

@@ -7,9 +7,12 @@ record.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import csv
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -38,6 +41,19 @@ Records = Iterator[tuple[str, Any]]
 
 class InvalidRecord(ValueError):
     """A record violates the format; the message says how."""
+
+
+def literal(text: str) -> Any:
+    """The value that a text writes as JSON or as Python does.
+
+    Raises:
+        ValueError: It writes none.
+    """
+    for read in (json.loads, ast.literal_eval):
+        failures = contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError)
+        with failures, warnings.catch_warnings(action="ignore"):  # about "\\d" and the like
+            return read(text.strip())
+    raise ValueError("is neither JSON nor as Python writes it")
 
 
 class NotThisForm(UserError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, get_args
@@ -12,7 +13,7 @@ from pydantic import field_validator
 
 from r_eval.records import Level, Question
 from r_eval.tasks.loaders.base import Data, Settings, content_id, convert_records, form, question_of
-from r_eval.tasks.loaders.reading import InvalidRecord, records
+from r_eval.tasks.loaders.reading import InvalidRecord, literal, records
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id"),
@@ -24,6 +25,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """Fields of a question that a column can fill, each with its default column names."""
 LEVELS: tuple[Level, ...] = get_args(Level)
+QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+NUMPY_TEXTS = re.compile(rf"\[\s*(?:{QUOTED.pattern})(?:\s+(?:{QUOTED.pattern}))+\s*\]")
 
 
 class TableSettings(Settings):
@@ -115,10 +118,19 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """The alternatives in a cell: the members of a list or of a JSON list."""
+    """The alternatives in a cell: the members of a list, or of one that the cell's text holds."""
     if isinstance(value, str) and value.lstrip().startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            value = json.loads(value)
+        value = _list_in(value.strip())
     if not isinstance(value, list | tuple):
         return [text] if (text := _text(value)) else []
     return [text for member in value if (text := _text(member))]
+
+
+def _list_in(text: str) -> Any:
+    """The list in a text, as JSON, Python (pandas writes lists to CSV so) or numpy write it; else the text."""
+    if NUMPY_TEXTS.fullmatch(text):  # without commas, which Python would read as one text
+        return [member[1:-1] for member in QUOTED.findall(text)]
+    with contextlib.suppress(ValueError):
+        if isinstance(value := literal(text), list):
+            return value
+    return text

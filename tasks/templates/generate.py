@@ -220,7 +220,8 @@ class _Making:
             if result.error is None:
                 return self._question(text, reading, program, result)
             self._overruns[template.id] += result.error.cause in ("time", "memory")
-            self.result.drop(f"program: {result.error.cause}", result.error.message)
+            n_heads = program.count("\n") - template.program.strip().count("\n")  # lines that assign whole records
+            self.result.drop(f"program: {result.error.cause}", _earlier(result.error.message, n_heads))
         return None
 
     async def _result(self, program: str) -> ProgramResult:
@@ -256,6 +257,11 @@ class _Making:
             meta=meta,
         )
         return question, slot_values
+
+
+def _earlier(message: str, n_lines: int) -> str:
+    """An error's message with its line a number of lines before."""
+    return re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - n_lines}", message)
 
 
 def gives_away(text: str, answer: str) -> bool:

@@ -22,12 +22,14 @@ def with_values(program: str, records: Mapping[str, Any]) -> str:
     unchanged, as does code that cannot be parsed, which the sandbox may still accept.
 
     Raises:
-        UserError: A record has no such field.
+        UserError: A record has no such field, or the program writes it with a dot.
     """
     try:
         tree = ast.parse(program)
     except BROKEN:
         return program
+    if reason := dotted_field(program, records):
+        raise UserError(reason)
     lines = [line.encode() for line in re.split("\r\n?|\n", program)]  # as Python counts them
     edits = sorted(_edits(tree, records), key=lambda e: (e[0].lineno, e[0].col_offset), reverse=True)
     for node, text in edits:
@@ -42,6 +44,25 @@ def with_values(program: str, records: Mapping[str, Any]) -> str:
         value = record if fields is None else {field: record[field] for field in sorted(fields)}
         heads.append(f"{name} = {value!r}")
     return "\n".join([*heads, filled])
+
+
+def dotted_field(code: str, records: Mapping[str, Any]) -> str | None:
+    """How to write a field that code has as `person.name`, as wording does; None where there is none.
+
+    A name that the code itself gives to something else is no record.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(code.strip())))
+    except BROKEN:
+        return None
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=field) if name not in own and not hasattr(dict, field):
+                if isinstance(records.get(name), dict):
+                    return f'line {node.lineno}: {name}.{field} is written {name}["{field}"] in code'
+    return None
 
 
 def no_field(field: Any, record: Any) -> UserError:

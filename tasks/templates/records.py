@@ -19,7 +19,7 @@ from r_eval.environments.json_lines import read_records
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import UserError
-from r_eval.tasks.templates.programs import fields_of, no_field
+from r_eval.tasks.templates.programs import dotted_field, fields_of, no_field
 from r_eval.tasks.templates.render import Phrasing
 from r_eval.tasks.templates.schema import Join, Template
 
@@ -124,7 +124,8 @@ class Expressions:
                     for field in sorted(fields or ()):
                         if field not in record:
                             raise UserError(f"{place}: {no_field(field, record)}")
-                raise UserError(f"{place}: {result.error.message}")
+                reason = dotted_field(expression, dict(zip(names, rows[0], strict=True))) or result.error.message
+                raise UserError(f"{place}: {reason}")
             if not isinstance(result.answer, list) or len(result.answer) != len(part):
                 raise UserError(f"{place}: it is not one expression")
             values += result.answer

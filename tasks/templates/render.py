@@ -22,7 +22,7 @@ SINGLE_BRACES = re.compile(r"\{[A-Za-z_]\w*[\[.}]")
 FILTERS = ("capitalize", "first", "join", "last", "length", "lower", "sort", "title", "trim", "upper")
 """Jinja2 filters available besides `shuffled` and `listed`."""
 NODES = """Output TemplateData Name Const Getattr Getitem Slice Filter Test If CondExpr Compare Operand And Or Not
-    Concat"""
+    Concat Neg"""
 USABLE = tuple(getattr(nodes, name) for name in re.findall(r"\w+", NODES))
 """Allowed syntax: no calls, loops or growth, since drafts of an LLM are rendered too."""
 

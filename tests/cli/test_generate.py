@@ -62,3 +62,15 @@ def test_an_environment_that_fails_is_one_sentence(folder: Path, old: str, new: 
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "templates.yaml: the environment failed: " in done.stderr
     assert said in done.stderr
+
+
+def test_a_graph_that_gives_nothing_shows_what_it_dropped(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("subject\trelation\tobject\nNorway\tcapital\tOslo\n", encoding="utf-8")
+    words = 'relations: {capital: {forward: "Is Oslo the capital of {subject}?"}}'
+    (tmp_path / "g.yaml").write_text(f"triples: t.tsv\ngraph:\n  {words}\n", encoding="utf-8")
+    done = typed_here(["generate", "g.yaml", "--count", "3", "--out", "out.jsonl"], tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "r-eval: g.yaml: no question is left; dropped: 1 answer in question. "
+        "answer in question, such as: Is Oslo the capital of Norway?\n",
+    )

@@ -70,6 +70,17 @@ def test_a_question_whose_program_fails_or_gives_nothing_is_dropped_and_counted(
     assert (result.questions, dict(result.dropped)) == ([], {reason: 1})
 
 
+def test_an_error_has_its_line_in_the_template_though_records_are_assigned_before_it(sandbox: Sandbox) -> None:
+    result = made(sandbox, {"program": "age = person.get('age')\nanswer = age / 0"}, town=Town([LISTED[0]]))
+    assert result.examples["program: exception"].startswith("line 2: ZeroDivisionError")
+
+
+@pytest.mark.parametrize("own", ["person = find(name='Ada')", "for person in find(name='Ada'):\n    pass"])
+def test_a_name_that_the_program_gives_to_something_else_is_no_record(sandbox: Sandbox, own: str) -> None:
+    result = made(sandbox, {"program": f"{own}\nanswer = person.age"}, town=Town([LISTED[0]]))
+    assert set(result.dropped) == {"program: exception"}
+
+
 def test_a_template_whose_programs_do_not_end_is_given_up() -> None:
     with Sandbox(limits=ProgramLimits(seconds=0.1)) as sandbox:
         result = made(
@@ -179,6 +190,29 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "{{ person.name }} is how old?",
+        "{{ person.name }}",
+        "[{{ person.name }}]",
+        "{{ person.name }}, {{ person.city }}?",
+        "How old: {{ person.name }}?",
+        '"{{ person.name }}" is how old?',
+        "{% if person.name %}How old?{% endif %}",
+        "{name} is how old?",
+        'x\n  options: [person["city"], "Rome"]',
+    ],
+)
+def test_a_question_that_yaml_takes_for_something_else_must_be_quoted(tmp_path: Path, question: str) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(f"environment: town\ntemplates:\n- id: age\n  question: {question}\n", encoding="utf-8")
+    with pytest.raises(
+        UserError, match=r"t\.yaml:[45]: not valid YAML: .*; a text with braces or brackets must be in quotes"
+    ):
+        read_templates(path)
+
+
+@pytest.mark.parametrize(
     ("piece", "complaint"),
     [
         ("not ", "nested too deep"),
@@ -204,6 +238,9 @@ def test_a_program_that_python_cannot_read_is_named(tmp_path: Path, piece: str, 
         ({"question": "Who is {person[name]}?"}, r"templates\.age: .* two braces, as {{ person.name }}"),
         ({"question": "Who is {{ person.name }?"}, r"templates\.age: question, line 1: "),
         ({"program": 'answer = person["nme"]'}, r"templates\.age: program: no field 'nme'; did you mean 'name'"),
+        ({"program": "a = 1\nanswer = person.age"}, r'program: line 2: person\.age is written person\["age"\] in code'),
+        ({"program": 'answer = f"{person.age}"'}, r'program: line 1: person\.age is written person\["age"\] in code'),
+        ({"where": "person.age > 3"}, r'where: line 1: person\.age is written person\["age"\] in code'),
         ({"where": "person["}, r"templates\.age: where: "),
         ({"where": 'person["nme"] == "Ada"'}, r"templates\.age: where: no field 'nme'; did you mean 'name'"),
     ],

@@ -40,7 +40,7 @@ def test_a_question_with_an_empty_slot_is_dropped_and_counted(sandbox: Sandbox) 
 @pytest.mark.parametrize(
     ("text", "value", "expected"),
     [
-        ("{{ film.x[1] }} {{ film['x'][0] }}", ["b", "a"], "a b"),
+        ("{{ film.x[1] }} {{ film['x'][0] }} {{ film.x[-1] }}", ["b", "a"], "a b a"),
         ("{{ film.x | listed('or') }}?", ["Rom", "Köln", "北京"], "Rom, Köln or 北京?"),
         ("{% if film.x > 3 %}many{% else %}few{% endif %}", 3, "few"),
         ("{{ film.x.items }}", {"items": 3}, "3"),

@@ -79,8 +79,8 @@ def assign(world: WikiWorld) -> Names:
 
 
 def running_name(draft: PageDraft) -> str:
-    """How a name stands within a sentence: "the Netherlands", "oxygen", "Gothic novel"."""
-    name = draft.name
+    """How a name stands within a sentence: "the Netherlands", "oxygen", "Gothic novel", "dinar"."""
+    name = draft.name.removesuffix(" currency")
     if draft.kind == "country" and (name == "Gambia" or name.endswith(_WITH_ARTICLE)):
         return f"the {name}"
     is_common = draft.kind == "concept" and name.split()[0] not in _PROPER and not name.endswith(" language")

@@ -33,9 +33,23 @@ def test_a_level_that_is_none_of_ours_is_passed_over_unless_its_column_is_named(
 
 
 @pytest.mark.parametrize(
-    ("cell", "answers"), [("here", ["here"]), ('["here", "there"]', ["here", "there"]), ("[x", ["[x"])]
+    ("cell", "answers"),
+    [
+        ("here", ["here"]),
+        ('["here", "there"]', ["here", "there"]),
+        ("['here', \"Ann's\", 3]", ["here", "Ann's", "3"]),
+        ("['New York' \"Ann's\"\n 'there']", ["New York", "Ann's", "there"]),
+        (r"['\d']", [r"\d"]),
+        ("[x", ["[x"]),
+        ("[Kenya] and ['x']", ["[Kenya] and ['x']"]),
+        ("[0-9]", ["[0-9]"]),
+        ("[" * 500, ["[" * 500]),
+    ],
+    ids=["a text", "JSON", "pandas", "numpy", "a backslash", "open", "brackets", "a pattern", "deep"],
 )
-def test_a_cell_of_csv_holds_one_answer_or_a_json_list(tmp_path: Path, cell: str, answers: list[str]) -> None:
+def test_a_cell_of_csv_holds_one_answer_or_a_list_as_json_pandas_or_numpy_write_it(
+    tmp_path: Path, cell: str, answers: list[str]
+) -> None:
     quoted = '"' + cell.replace('"', '""') + '"'
     (tmp_path / "q.csv").write_text(f"question,answer\nWhere?,{quoted}\n", encoding="utf-8")
     assert only(load(tmp_path / "q.csv", "csv")).answers == answers
