@@ -190,7 +190,7 @@ def changed(name: str, template: str) -> tuple[Question, Question]:
 
 
 @pytest.mark.parametrize(
-    ("template", "new"), [("inherited-property", "false"), ("property-of-a-narrower-concept", "true")]
+    ("template", "new"), [("inherited-property", "false"), ("property-of-a-neighbour-in-place", "true")]
 )
 def test_a_truth_value_comes_out_the_other_way(template: str, new: str) -> None:
     question, found = changed("wiki/copen-cpj", template)
