@@ -5,8 +5,8 @@ of processes may use it at once. `replay` reads and writes it on behalf of an ep
 
 - One thread reads and writes, in groups, so that nothing on the event loop waits for a lock.
 - `put` returns once the reply is committed: it survives the death of the process.
-- The file is never a reason to refuse a run. A damaged one is moved aside, and one that was never a store is left
-  alone; if no file can be written, replies are not stored.
+- The file is never a reason to refuse a run. A damaged one is moved aside, and one of another program is left alone;
+  if no file can be written, replies are not stored.
 - Not LMDB: a little faster, but it needs a size in advance and maps the file, so that a truncated one ends the process.
 """
 
@@ -43,7 +43,6 @@ DAYS = 30
 """How long replies are stored that only serve the resume of their own episode."""
 
 APPLICATION_ID = 0x52457661
-HEADER = b"SQLite format 3\0"
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION_ID};
@@ -159,11 +158,8 @@ class ReplyStore:
         """
         if self.path.exists() and not self.path.is_file():
             raise OSError("it is not a file")
-        lock_path = self.path.with_name(f".{self.path.name}.lock")
-        if not lock_path.exists() and not _may_be_store(self.path):
-            raise OSError("it is not a reply store, and is left alone")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with lock_path.open("a") as lock:
+        with self.path.with_name(f".{self.path.name}.lock").open("a") as lock:
             with contextlib.suppress(OSError):  # some network file systems know no locks
                 fcntl.flock(lock, fcntl.LOCK_EX)  # so that two processes do not make or move a file at once
             self.path.touch()
@@ -213,14 +209,6 @@ def _put(connection: sqlite3.Connection, key: ReplyKey, stored: StoredReply) -> 
     values = (stored.owner, time.time(), data)
     if key.shared is None or not connection.execute(PUT, (key.shared, *values)).rowcount:
         connection.execute(PUT_OWN, (key.own, *values))
-
-
-def _may_be_store(path: Path) -> bool:
-    """Whether a file that no process has locked as a store may be one: it is missing, empty or a database."""
-    if not path.exists():
-        return True
-    with path.open("rb") as file:
-        return file.read(len(HEADER)) in (b"", HEADER)
 
 
 def _inode(path: Path) -> tuple[int, int]:
