@@ -1,8 +1,16 @@
 """ReAct with a second look: the LLM reconsiders its first answer before it is accepted."""
 
 from r_eval.llms.base import Message
-from r_eval.workflows.answers import action_answer, finished
-from r_eval.workflows.base import LimitReached, Limits, LLMProtocol, SessionProtocol, TaskInput, WorkflowResult
+from r_eval.workflows.answers import action_answer
+from r_eval.workflows.base import (
+    LimitReached,
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    WorkflowResult,
+    finished,
+)
 from r_eval.workflows.react import ReAct, initial_messages, observation_of
 
 ASK = "Before you finish: is this in an Observation? If so, Finish with it; otherwise take another Action."

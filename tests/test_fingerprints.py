@@ -41,8 +41,7 @@ class Trams(Environment):
         return self._stops[: self._top]
 '''
 WORKFLOW = """from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import finished
-from r_eval.workflows.base import Workflow
+from r_eval.workflows.base import Workflow, finished
 
 
 class Mine(Workflow):

@@ -40,8 +40,17 @@ from r_eval.llms.reply import encode_body
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_server import AgentEpisode, open_episode
-from r_eval.workflows.answers import answered_after, ended, finished
-from r_eval.workflows.base import Demonstration, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.answers import answered_after
+from r_eval.workflows.base import (
+    Demonstration,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    finished,
+)
 
 VARIABLES: Mapping[str, str] = {
     "OPENAI_BASE_URL": "base_url",

@@ -12,8 +12,8 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.llms.json_text import FENCE, json_values
 from r_eval.llms.tool_calls import parse_action
-from r_eval.records import Outcome, OutcomeKind
-from r_eval.workflows.base import LimitReached, LLMProtocol, Workflow, WorkflowResult
+from r_eval.records import Outcome
+from r_eval.workflows.base import LimitReached, LLMProtocol, Workflow, WorkflowResult, ended, finished
 from r_eval.workflows.conversation import FINISH, completion_prompt, with_note
 
 MAX_TEXT, MAX_ANSWER = 20_000, 40_000
@@ -188,13 +188,3 @@ def answered_after(limit: LimitReached, answer: str) -> WorkflowResult:
     """The result of an episode whose answer came after a limit."""
     outcome = Outcome(kind="exhausted", cause=limit.cause, detail=f"{limit}; answered after it")
     return WorkflowResult(answer, outcome, "last_chance")
-
-
-def finished(answer: str, how: str) -> WorkflowResult:
-    """The result of an episode that ended with an answer."""
-    return WorkflowResult(answer, Outcome(kind="finished"), how)
-
-
-def ended(kind: OutcomeKind, cause: str, detail: str = "", answer: str = "") -> WorkflowResult:
-    """The result of an episode with another outcome."""
-    return WorkflowResult(answer, Outcome(kind=kind, cause=cause, detail=detail), "" if answer else "unparsed")

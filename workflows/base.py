@@ -24,7 +24,7 @@ from r_eval.grid import Limits as Limits  # part of the interface of workflows
 from r_eval.isolation import describe
 from r_eval.llms.base import Message, Reply, Request
 from r_eval.plugins import unknown
-from r_eval.records import Document, Outcome, Question, Step
+from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
 
 
 class SessionProtocol(Protocol):
@@ -125,6 +125,16 @@ class WorkflowResult:
     answer: str
     outcome: Outcome
     how: str = ""
+
+
+def finished(answer: str, how: str) -> WorkflowResult:
+    """The result of an episode that ended with an answer."""
+    return WorkflowResult(answer, Outcome(kind="finished"), how)
+
+
+def ended(kind: OutcomeKind, cause: str, detail: str = "", answer: str = "") -> WorkflowResult:
+    """The result of an episode with another outcome."""
+    return WorkflowResult(answer, Outcome(kind=kind, cause=cause, detail=detail), "" if answer else "unparsed")
 
 
 class Workflow:

@@ -28,7 +28,6 @@ from r_eval.environments.session import cut
 from r_eval.grid import Limits
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.records import Outcome
-from r_eval.workflows.answers import finished
 from r_eval.workflows.base import (
     LimitReached,
     LLMProtocol,
@@ -36,6 +35,7 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
+    finished,
     positive_int,
 )
 from r_eval.workflows.conversation import tool_specs, with_note

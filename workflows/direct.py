@@ -6,8 +6,17 @@ A base model gets one text that ends in "Answer:".
 from __future__ import annotations
 
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import ended, finished, free_answer
-from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.answers import free_answer
+from r_eval.workflows.base import (
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    finished,
+)
 from r_eval.workflows.conversation import completion_prompt
 
 QUESTION, ANSWER = "Question: ", "Answer:"

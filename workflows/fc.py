@@ -10,8 +10,17 @@ from typing import Any
 
 from r_eval.grid import Limits
 from r_eval.llms.base import Message, Reply, Request, ToolCall
-from r_eval.workflows.answers import ended, finish_answer, finished, free_answer
-from r_eval.workflows.base import LimitReached, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.answers import finish_answer, free_answer
+from r_eval.workflows.base import (
+    LimitReached,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    finished,
+)
 from r_eval.workflows.conversation import CALLS_PER_TURN, FINISH, tool_specs
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from r_eval.workflows.answers import ended, program_result
-from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.answers import program_result
+from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult, ended
 
 
 class Oracle(Workflow):

@@ -16,8 +16,8 @@ import warnings
 
 from r_eval.environments.schema import shapes
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import ended, program_result
-from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.answers import program_result
+from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult, ended
 from r_eval.workflows.conversation import completion_prompt
 from r_eval.workflows.direct import QUESTION
 

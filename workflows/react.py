@@ -15,8 +15,16 @@ from r_eval.grid import Limits
 from r_eval.llms.base import Message, Request, ToolCall
 from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Step
-from r_eval.workflows.answers import THOUGHT, action_answer, finished
-from r_eval.workflows.base import LimitReached, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.answers import THOUGHT, action_answer
+from r_eval.workflows.base import (
+    LimitReached,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    finished,
+)
 from r_eval.workflows.conversation import completion_prompt
 
 STOP = ("\nObservation",)

@@ -28,8 +28,8 @@ from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.seeds import Seeds
-from r_eval.workflows.answers import ended, last_chance
-from r_eval.workflows.base import Demonstration, LimitReached, Limits, TaskInput, Workflow, WorkflowResult
+from r_eval.workflows.answers import last_chance
+from r_eval.workflows.base import Demonstration, LimitReached, Limits, TaskInput, Workflow, WorkflowResult, ended
 
 PATIENCE_SECONDS = 3.0
 """How long a workflow that is cancelled may take to end."""

@@ -102,8 +102,7 @@ def test_whatever_a_workflow_or_a_condition_does_is_its_own_episodes_outcome(kin
 GROUPED = """
 import asyncio
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import finished
-from r_eval.workflows.base import Workflow
+from r_eval.workflows.base import Workflow, finished
 
 class Grouped(Workflow):
     async def run(self, question, session, llm, limits):
@@ -129,7 +128,7 @@ def test_what_ends_a_part_of_a_workflow_is_the_outcome(desk: Desk, what: str) ->
     grid = desk.grid(desk.llm(code, cause="server"), workflows=["own.py:Grouped"], samples=1, **keys)
     (episode,) = run(grid, desk.path / "out", cache=False).episodes()
     assert (episode.outcome.kind, episode.outcome.cause) == expected
-    assert what != "its own fault" or episode.outcome.detail == "KeyError: '内罗毕' (own.py:15, in part)"
+    assert what != "its own fault" or episode.outcome.detail == "KeyError: '内罗毕' (own.py:14, in part)"
 
 
 def test_a_workflow_that_swallows_its_cancellation_is_left_behind_and_asks_for_nothing_more(desk: Desk) -> None:
