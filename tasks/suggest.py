@@ -66,10 +66,9 @@ async def suggest(
     }
     while len(templates) < count and idle < IDLE:
         idle += 1
-        examples = chance.sample(list(seed_templates), min(EXAMPLES, len(seed_templates)))
+        examples = as_yaml(chance.sample(list(seed_templates), min(EXAMPLES, len(seed_templates))))
         ids = [template.id for template in [*seed_templates, *templates]]
-        used_ids = ", ".join(ids[-100:])
-        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), used_ids=used_ids, **values))
+        reply = await client.complete(prompt("suggest", examples=examples, used_ids=", ".join(ids[-100:]), **values))
         for draft in drafts(reply):
             template = _template(draft, ids)
             if template is None:
