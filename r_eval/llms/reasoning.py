@@ -25,7 +25,8 @@ TAG = re.compile(
 (<|channel>thought), OpenThinker, Command A, Apertus; on the last line, what is around an answer and no part of it."""
 
 CHANNEL = re.compile(
-    r"(?:<\|start\|>\w*)?(?:\s?\bto=[\w.-]{1,100})?\s?<\|channel\|>\s*(?P<name>\w+)(?P<head>[^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>"
+    r"(?:<\|start\|>\w*)?(?: ?\bto=[\w.-]{1,100} ?)?<\|channel\|>\s*(?P<name>\w+)(?P<head>[^<]{0,200})"
+    r"(?:<\|constrain\|>[^<]{0,50})?<\|message\|>"
 )
 """The beginning of a Harmony message (gpt-oss): a channel, perhaps a recipient, then the text."""
 CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")

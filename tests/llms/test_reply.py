@@ -189,6 +189,7 @@ THOUGHT = "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant"
         ("analysisKenya.assistantcommentaryHm.assistantfinalNairobi", "Kenya.\nHm.", "Nairobi"),
         *((text, "", text) for text in ("analysis of Kenya", "an assistantfinal mark", "<|channel|>", MADE, BY_ROLE)),
         (f"{THOUGHT}<|channel|>final<|message|>Nairobi<|return|>", "Kenya.", "Nairobi"),
+        ("内罗毕\n<|channel|>final<|message|>Nairobi", "", "内罗毕\nNairobi"),
         (f"{THOUGHT}{BY_ROLE}", "Kenya.", f"<|start|>assistant{BY_ROLE}"),
         ("<|channel|>analysis<|message|>Kenya, which", "Kenya, which", ""),
         ("a < b, and x[0] is <b>bold</b>", "", "a < b, and x[0] is <b>bold</b>"),
