@@ -80,11 +80,7 @@ def generate(
         made = asyncio.run(maker.make(sandbox, count + (refresher.n_earlier if refresher else 0), seed))
         questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
         if not questions:
-            source = f" from {', '.join(maker.templates)}" if maker.templates else " is left"
-            why = f"r-eval check {shlex.quote(str(file))} says why"
-            if not maker.templates:  # check leaves graphs to this command
-                why = "; ".join(f"{reason}, such as: {text}" for reason, text in made.examples.items() if text)
-            raise UserError(f"no question{source}; dropped: {_counts(made.dropped)}. {why}".rstrip(" ."))
+            raise UserError(_why_none(file, maker, made))
         summary = f"{_kinds(questions)}; dropped: {_counts(made.dropped)}"
         if paraphrase:
             questions, summary = asyncio.run(_reworded(questions, made, paraphrase, file.stem, summary))
@@ -128,6 +124,14 @@ def _next_season(refresher: Refresher, season: Season, folder: Path, made: Gener
     print_lines([f"season {season.version}, seed {season.seed}", f"repeated questions left out: {repeated}"])
     print_lines(refresher.missing)
     return season
+
+
+def _why_none(file: Path, maker: _QuestionMaker, made: Generated) -> str:
+    source = f" from {', '.join(maker.templates)}" if maker.templates else " is left"
+    why = f"r-eval check {shlex.quote(str(file))} says why"
+    if not maker.templates:  # check leaves graphs to this command
+        why = "; ".join(f"{reason}, such as: {text}" for reason, text in made.examples.items() if text)
+    return f"no question{source}; dropped: {_counts(made.dropped)}. {why}".rstrip(" .")
 
 
 def _name_what_is_missing(file: Path, maker: _QuestionMaker, made: Generated, number: int, count: int) -> None:

@@ -261,10 +261,7 @@ async def arun(
     Raises:
         UserError: The grid is wrong, the folder holds a run that differs from it, or no LLM can be opened.
     """
-    _check_engine(engine)
-    for option, value in (("limit", limit), ("connections", connections)):
-        if value is not None and value < 1:
-            raise UserError(f"{option} must be at least 1, not {value}")
+    _check(engine, limit=limit, connections=connections)
     plan = resolve(grid, limit)
     if rule is not None:
         rule.check([planned.task.metric for planned in plan.tasks])
@@ -306,7 +303,10 @@ async def arun(
     return folder
 
 
-def _check_engine(engine: str) -> None:
+def _check(engine: str, **numbers: int | None) -> None:
+    for option, value in numbers.items():
+        if value is not None and value < 1:
+            raise UserError(f"{option} must be at least 1, not {value}")
     if engine not in ENGINES:
         raise UserError(plugins.unknown("engine", engine, ENGINES))
     if engine == "ray" and importlib.util.find_spec("ray") is None:
