@@ -56,6 +56,7 @@ def by_parity(text: str, answer: str) -> Callable[[random.Random], Iterator[Ques
         (fixed_place, "place of the option"),
         (by_parity("{odd} it {n}?", "NY"), "first word"),
         (by_parity("Thing {n}, true of all, {odd}?", "NY"), "last three words"),
+        (by_parity("Thing {n}, {odd} so?", "NY"), "last two words"),
         (by_parity("{pad}{n}?", "NY"), "length of the question"),
         (longest_option, "length of the option"),
         (shared_words, "words shared with the option"),
@@ -66,6 +67,39 @@ def test_each_shortcut_is_found_by_its_guesser(
 ) -> None:
     found = {one.guesser for one in shortcuts({"x": [*make(random.Random(0))]}) if one.found}
     assert guesser in found
+
+
+STATEMENTS = ["Is it true that every {} {}?", "Somebody claims: every {} {}. Is that so, yes or no?"]
+SUBJECTS = ["noble gas", "river", "Turkic language", "chemist", "novel", "sea", "old city", "film"]
+PREDICATES = ["has a full shell", "proves theorems", "flows", "is set in a war", "lies north of it", "has won a prize"]
+
+
+def statements(leaks: Callable[[str, str], bool]) -> list[Question]:
+    """Every predicate of every subject, twice, each in a wording of its own."""
+    pairs = [(one, other) for one in SUBJECTS for other in PREDICATES] * 2
+    texts = [STATEMENTS[n % 5 % 2].format(*pair) for n, pair in enumerate(pairs)]
+    return [question(n, text, "NY"[leaks(*pair)]) for n, (text, pair) in enumerate(zip(texts, pairs, strict=True))]
+
+
+@pytest.mark.parametrize(
+    ("leaks", "guesser"),
+    [
+        (lambda subject, predicate: SUBJECTS.index(subject) % 2, "subject"),
+        (lambda subject, predicate: PREDICATES.index(predicate) % 2, "predicate"),
+        (lambda subject, predicate: PREDICATES.index(predicate) % 2, "predicate's end"),
+        (lambda subject, predicate: SUBJECTS.index(subject) % 2, "longest phrase"),
+    ],
+)
+def test_a_part_of_a_statement_that_tells_whether_it_is_true_is_found(
+    leaks: Callable[[str, str], bool], guesser: str
+) -> None:
+    found = [one.guesser for one in shortcuts({"x": statements(leaks)}) if one.found]
+    assert any(name.startswith(guesser) for name in found), found
+
+
+def test_a_statement_whose_parts_tell_nothing_passes() -> None:
+    balanced = statements(lambda one, other: (SUBJECTS.index(one) + PREDICATES.index(other)) % 2)
+    assert [one for one in shortcuts({"x": [q for n, q in enumerate(balanced) if n < 48]}) if one.found] == []
 
 
 def by_chance(chance: random.Random) -> Iterator[Question]:
