@@ -51,8 +51,8 @@ class PrgbSettings(Settings):
 @form(
     "prgb",
     f"PRGB: JSON Lines with id, query, golden_doc, {', '.join(LEVELS.values())} and placeholder_item",
-    frozenset({"query", "golden_doc", "placeholder_item"}),
-    frozenset({"query", "golden_doc", "placeholder", "answer"}),
+    "query golden_doc placeholder_item",
+    "query golden_doc placeholder answer",
     settings=PrgbSettings,
 )
 def prgb(source: str, settings: PrgbSettings, data: Data) -> Iterator[Question]:

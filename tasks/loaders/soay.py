@@ -45,7 +45,7 @@ def numbered_files(folder: Path) -> dict[int, Path]:
 @form(
     "soay",
     "SoAyBench: a folder of 1.jsonl ... 44.jsonl, or one of them, of records with Query_en and Answer",
-    frozenset({"Query", "Query_en", "Answer"}),
+    "Query Query_en Answer",
     settings=SoAySettings,
     is_like=lambda path, sample: path.is_dir() and bool(numbered_files(path)),
 )

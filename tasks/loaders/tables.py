@@ -47,7 +47,7 @@ def read_table(source: str, settings: TableSettings, data: Data) -> Iterator[Que
     return convert_records(records(source), lambda row: _question(row, settings.columns), data)
 
 
-KEYS = [frozenset(names) for names in product(COLUMNS["question"], COLUMNS["answers"])]
+KEYS = [" ".join(names) for names in product(COLUMNS["question"], COLUMNS["answers"])]
 WITH = "with question and answers or the columns: that are named"
 form("jsonl", f"JSON Lines (or a JSON list) of questions, {WITH}", *KEYS, settings=TableSettings, general=True)(
     read_table
