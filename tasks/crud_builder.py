@@ -105,6 +105,12 @@ class _Dropped(Exception):
     """A record is dropped; the message states the reason."""
 
 
+def _require(condition: object, reason: str) -> None:
+    """Drop the record, with this reason, if a condition does not hold."""
+    if not condition:
+        raise _Dropped(reason)
+
+
 async def build(
     documents: Iterable[SourceDocument],
     writer: LLMClient,
@@ -216,23 +222,21 @@ class _Builder:
         name = "question" if len(reports) == 1 else "questions"
         value = await self._object(name, number=str(len(reports)), reports=self._format_reports(reports))
         question, answer = _line(value.get("question")), _line(value.get("answer"))
-        if not question or not answer:
-            raise _Dropped("no question in the reply")
-        if folded(answer) in folded(question):
-            raise _Dropped("the question contains its answer")
+        _require(question and answer, "no question in the reply")
+        _require(folded(answer) not in folded(question), "the question contains its answer")
         _check_figures(f"{question} {answer}", reports)
 
         async def is_answered(name: str, visible: Sequence[Report]) -> bool:
             reply = await self._ask(name, question=question, reports=self._format_reports(visible))
             return self.similarity(reply, [answer]) >= SAME
 
-        if not await is_answered("answer", reports):
-            raise _Dropped("its reports do not answer it")
-        if await is_answered("closed", ()):
-            raise _Dropped("answered without a report")
+        _require(await is_answered("answer", reports), "its reports do not answer it")
+        _require(not await is_answered("closed", ()), "answered without a report")
         fewer = [[r for r in reports if r is not one] for one in reports] if len(reports) > 1 else []
-        if any(await asyncio.gather(*(is_answered("answer", some) for some in fewer))):
-            raise _Dropped("not all of its reports are needed")
+        _require(
+            not any(await asyncio.gather(*(is_answered("answer", some) for some in fewer))),
+            "not all of its reports are needed",
+        )
         news = {f"news{place}": report.text for place, report in enumerate(reports, 1)}
         thoughts = str(value.get("thoughts", ""))[:LONGEST]
         return {"event": reports[0].event, **news, "thoughts": thoughts, "questions": question, "answers": answer}
@@ -247,12 +251,9 @@ class _Builder:
         if not isinstance(errors, list) or not isinstance(correction, str) or not correction.strip():
             raise _Dropped("no correction in the reply")
         passages = [str(error.get("wrong", "")).strip() for error in errors if isinstance(error, dict)]
-        if not any(passages) or folded(correction) == folded(continuation):
-            raise _Dropped("no error found")
-        if not all(passage in continuation for passage in passages):
-            raise _Dropped("an error that is not in the continuation")
-        if await self._support_grade(correction, [report]) != 2:
-            raise _Dropped("the correction is not fully supported")
+        _require(any(passages) and folded(correction) != folded(continuation), "no error found")
+        _require(all(passage in continuation for passage in passages), "an error that is not in the continuation")
+        _require(await self._support_grade(correction, [report]) == 2, "the correction is not fully supported")
         return {
             "headLine": report.title,
             "newsBeginning": beginning,
@@ -267,11 +268,9 @@ class _Builder:
         summary = (await self._ask("summary", reports=self._format_reports(reports))).strip()
         text = "\n".join(report.text for report in reports)
         _check_text(summary, text)
-        if 2 * len(summary) > len(text):
-            raise _Dropped("longer than half of its reports")
+        _require(2 * len(summary) <= len(text), "longer than half of its reports")
         _check_figures(summary, reports)
-        if await self._support_grade(summary, reports) != 2:
-            raise _Dropped("not fully supported")
+        _require(await self._support_grade(summary, reports) == 2, "not fully supported")
         return {"event": reports[0].event, "title": reports[0].title, "text": text, "summary": summary}
 
     async def _name_event(self, report: Report) -> None:
@@ -331,16 +330,13 @@ def _line(value: Any) -> str:
 
 
 def _check_text(text: str, report: str) -> None:
-    if not text or is_error_message(text):
-        raise _Dropped("no text in the reply")
-    if folded(text) in folded(report):
-        raise _Dropped("copied from the report")
+    _require(text and not is_error_message(text), "no text in the reply")
+    _require(folded(text) not in folded(report), "copied from the report")
 
 
 def _check_figures(text: str, reports: Sequence[Report]) -> None:
     figures = {figure for report in reports for figure in FIGURES.findall(f"{report.title} {report.text}")}
-    if not figures.issuperset(FIGURES.findall(text)):
-        raise _Dropped("a figure that the reports do not have")
+    _require(figures.issuperset(FIGURES.findall(text)), "a figure that the reports do not have")
 
 
 def write(crud_set: CrudSet, out: Path, llm: str) -> list[Path]:

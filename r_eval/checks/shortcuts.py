@@ -25,8 +25,8 @@ LENGTHS = 5
 """Groups of questions by length."""
 COMMON = 0.2
 """Share of a set's questions beyond which a word belongs to their phrasing."""
-LONGEST_PHRASE = 8
-"""Words of a phrase that questions share."""
+LONGEST_PHRASE, LAST_WORDS = 8, 40
+"""Words of a phrase that questions share, and of a question's end in which it is looked for."""
 SEPARATOR = re.compile(r"[,;:?!、，；：？]|\bor\b|\band\b|或|还是|\bили\b", re.IGNORECASE)
 WORD = re.compile(r"\w+")
 
@@ -158,6 +158,7 @@ def _by_length(questions: Sequence[Question]) -> Guess:
 
 def _phrases(words: list[str]) -> list[tuple[str, ...]]:
     """All runs of words, the longest first."""
+    words = words[-LAST_WORDS:]
     return [
         tuple(words[at : at + size]) for size in range(LONGEST_PHRASE, 0, -1) for at in range(len(words) - size + 1)
     ]

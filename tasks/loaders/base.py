@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from r_eval.errors import UserError
 from r_eval.records import Level, Question
-from r_eval.tasks.files import validation_message
+from r_eval.tasks.files import Part, validation_message
 from r_eval.tasks.loaders.reading import InvalidRecord, records
 
 SHOWN = 3
@@ -86,12 +86,6 @@ class Skipped(Exception):
     """A valid record without a question, such as an unanswerable one; the message says why."""
 
 
-class Settings(BaseModel):
-    """The settings of a format."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 Reader = Callable[[str, Any, Data], Iterator[Question]]
 Raw = dict[str, Any]
 """A published record; keys that the format does not name are ignored."""
@@ -118,7 +112,7 @@ class Format:
     expects: str
     read: Reader
     keys: Sequence[str] = ()
-    settings: type[Settings] = Settings
+    settings: type[Part] = Part
     is_like: Callable[[Path, Sequence[Any]], bool] | None = None
     general: bool = False
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.records import Document, Question
+from r_eval.tasks.files import Part
 from r_eval.tasks.loaders.base import (
     Data,
     Raw,
-    Settings,
     Skipped,
     content_id,
     convert_records,
@@ -34,7 +34,7 @@ def hotpotqa(raw: Raw) -> Question:
     return _titled(raw, [])
 
 
-class TwoWikiSettings(Settings):
+class TwoWikiSettings(Part):
     aliases: str | None = None
 
 

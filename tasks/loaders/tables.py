@@ -12,7 +12,8 @@ from typing import Any, get_args
 from pydantic import field_validator
 
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import Data, Settings, content_id, convert_records, form, question_of
+from r_eval.tasks.files import Part
+from r_eval.tasks.loaders.base import Data, content_id, convert_records, form, question_of
 from r_eval.tasks.loaders.reading import InvalidRecord, literal, records
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -29,7 +30,7 @@ QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 NUMPY_TEXTS = re.compile(rf"\[\s*(?:{QUOTED.pattern})(?:\s+(?:{QUOTED.pattern}))+\s*\]")
 
 
-class TableSettings(Settings):
+class TableSettings(Part):
     """`columns`: the column of each field; a dot selects a nested value (`answers.text`)."""
 
     columns: dict[str, str] = {}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.checks.questions import check_questions
 from r_eval.checks.shortcuts import GUESSERS, options_of, shortcuts
+from r_eval.checks.targets import check_target
 from r_eval.records import Question
 from r_eval.tasks.base import installed, task_files
 from r_eval.tasks.questions import write_questions
@@ -138,9 +138,12 @@ def test_no_embedded_set_has_a_shortcut() -> None:
     assert [one for one in tried if one.found] == []
 
 
-def test_check_says_what_leaks(tmp_path: Path) -> None:
-    path = tmp_path / "questions.jsonl"
-    write_questions(path, [*fixed_place(random.Random(1))])
-    (finding,) = [one for one in check_questions(path) if "guesser" in one.what]
+@pytest.mark.parametrize("name", ["questions.jsonl", "questions.csv"])
+def test_check_says_what_leaks(tmp_path: Path, name: str) -> None:
+    made = [*fixed_place(random.Random(1))]
+    write_questions(tmp_path / "questions.jsonl", made)
+    lines = (f'"{one.question}",{one.answers[0]}\n' for one in made)
+    (tmp_path / "questions.csv").write_text("question,answer\n" + "".join(lines), encoding="utf-8")
+    (finding,) = [one for one in check_target(str(tmp_path / name)) if "guesser" in one.what]
     assert finding.severity == "warning"
     assert finding.what.startswith("a guesser that sees the place of the option alone answers ")
