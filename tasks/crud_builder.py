@@ -32,7 +32,7 @@ from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.languages import Language, language_of
 from r_eval.tasks.llm_client import LLMClient, objects_in, one_line, prompt
 from r_eval.tasks.loaders.base import content_id
-from r_eval.tasks.loaders.crud_rag import is_error_message
+from r_eval.tasks.loaders.crud_rag import LISTS, is_error_message
 from r_eval.tasks.questions import folded, place_in_order
 
 Similarity = Callable[[str, Sequence[str]], float]
@@ -58,20 +58,19 @@ SAME = 0.6
 SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 VERDICTS = {"all": 2, "some": 1, "none": 0, "全部": 2, "部分": 1, "没有": 0}
-VERDICT = re.compile(r"\b(?:all|some|none)\b|全部|部分|没有")
 NEGATION = re.compile(r"\bnot\b|[不非未]")
 """Such as in "not all", which is no clear verdict."""
 YES = re.compile(r"\W*(?:yes\b|是(?!否))")
 HEADS = {"en": "Report {}: {}", "zh": "报道{}：{}"}
 TASKS = {
-    "continuing_writing": ("continuation", "beginning"),
-    "questanswer_1doc": ("qa-1doc", "questions"),
-    "questanswer_2docs": ("qa-2doc", "questions"),
-    "questanswer_3docs": ("qa-3doc", "questions"),
-    "hallu_modified": ("hallucination", "newsBeginning"),
-    "event_summary": ("summarization", "event"),
+    "continuing_writing": "continuation",
+    "questanswer_1doc": "qa-1doc",
+    "questanswer_2docs": "qa-2doc",
+    "questanswer_3docs": "qa-3doc",
+    "hallu_modified": "hallucination",
+    "event_summary": "summarization",
 }
-"""The published keys in build order, each with the installed task that reads it and the unique key of its records."""
+"""The published keys in build order, each with the installed task that reads it."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -181,7 +180,7 @@ class _Builder:
                     self.result.dropped[f"{key}: {item}"] += 1
                 elif isinstance(item, BaseException):
                     raise item
-                elif (text := folded(item[TASKS[key][1]])) in texts:
+                elif (text := folded(item[LISTS[key].question_key])) in texts:
                     self.result.dropped[f"{key}: the same as an earlier one"] += 1
                 else:
                     texts.add(text)
@@ -283,7 +282,7 @@ class _Builder:
     async def _support_grade(self, text: str, reports: Sequence[Report]) -> int | None:
         """How far reports support a text: 2 fully, 1 partly, 0 not at all; None without a verdict."""
         reply = (await self._ask("supported", text=text, reports=self._format_reports(reports))).lower()[:40]
-        verdicts = set(VERDICT.findall(reply))
+        verdicts = set(re.findall(r"\b(?:all|some|none)\b|全部|部分|没有", reply))
         return VERDICTS[verdicts.pop()] if len(verdicts) == 1 and not NEGATION.search(reply) else None
 
     async def _object(self, name: str, **values: str) -> dict[str, Any]:
@@ -355,7 +354,7 @@ def write(crud_set: CrudSet, out: Path, llm: str) -> list[Path]:
     (out / "crud.json").write_text(records + "\n", encoding="utf-8")
     suffix = "-en" if crud_set.language == "en" else ""
     tasks = []
-    for key, (task, _) in TASKS.items():
+    for key, task in TASKS.items():
         name = "documents-continuation.jsonl" if key == "continuing_writing" else "documents.jsonl"
         environment = {"environment": "corpus", "documents": f"./{name}"}
         if crud_set.records[key]:
