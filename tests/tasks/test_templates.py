@@ -212,6 +212,10 @@ def test_a_question_that_yaml_takes_for_something_else_must_be_quoted(tmp_path: 
         read_templates(path)
 
 
+def joined(**join: Any) -> dict[str, Any]:
+    return {"let": {"other": {"from": "person", **join}}}
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
@@ -229,6 +233,9 @@ def test_a_question_that_yaml_takes_for_something_else_must_be_quoted(tmp_path: 
         ({"where": "person.age > 3"}, r'where: line 1: person\.age is written person\["age"\] in code'),
         ({"where": "person["}, r"templates\.age: where: "),
         ({"where": 'person["nme"] == "Ada"'}, r"templates\.age: where: no field 'nme'; did you mean 'name'"),
+        (joined(match={"town": 'person["city"]'}), r"let\.other\.match: no field 'town'"),
+        (joined(match={"city": 'person["town"]'}), r"templates\.age: let\.other\.match\.city: .*town"),
+        (joined(where='other["nom"]'), r"templates\.age: let\.other\.where: .*nom"),
     ],
     ids=str,
 )
