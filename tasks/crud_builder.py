@@ -32,7 +32,7 @@ from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.languages import Language, language_of
 from r_eval.tasks.llm_client import LLMClient, objects_in, one_line, prompt
 from r_eval.tasks.loaders.base import content_id
-from r_eval.tasks.loaders.crud_rag import is_error_message
+from r_eval.tasks.loaders.crud_rag import LISTS, is_error_message
 from r_eval.tasks.questions import folded, place_in_order
 
 Similarity = Callable[[str, Sequence[str]], float]
@@ -58,20 +58,19 @@ SAME = 0.6
 SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 FIGURES = re.compile(r"\d+(?:[.,]\d+)*")
 VERDICTS = {"all": 2, "some": 1, "none": 0, "全部": 2, "部分": 1, "没有": 0}
-VERDICT = re.compile(r"\b(?:all|some|none)\b|全部|部分|没有")
 NEGATION = re.compile(r"\bnot\b|[不非未]")
 """Such as in "not all", which is no clear verdict."""
 YES = re.compile(r"\W*(?:yes\b|是(?!否))")
 HEADS = {"en": "Report {}: {}", "zh": "报道{}：{}"}
 TASKS = {
-    "continuing_writing": ("continuation", "beginning"),
-    "questanswer_1doc": ("qa-1doc", "questions"),
-    "questanswer_2docs": ("qa-2doc", "questions"),
-    "questanswer_3docs": ("qa-3doc", "questions"),
-    "hallu_modified": ("hallucination", "newsBeginning"),
-    "event_summary": ("summarization", "event"),
+    "continuing_writing": "continuation",
+    "questanswer_1doc": "qa-1doc",
+    "questanswer_2docs": "qa-2doc",
+    "questanswer_3docs": "qa-3doc",
+    "hallu_modified": "hallucination",
+    "event_summary": "summarization",
 }
-"""The published keys in build order, each with the installed task that reads it and the unique key of its records."""
+"""The published keys in build order, each with the installed task that reads it."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -103,6 +102,12 @@ class CrudSet:
 
 class _Dropped(Exception):
     """A record is dropped; the message states the reason."""
+
+
+def _require(condition: object, reason: str) -> None:
+    """Drop the record, with this reason, if a condition does not hold."""
+    if not condition:
+        raise _Dropped(reason)
 
 
 async def build(
@@ -175,7 +180,7 @@ class _Builder:
                     self.result.dropped[f"{key}: {item}"] += 1
                 elif isinstance(item, BaseException):
                     raise item
-                elif (text := folded(item[TASKS[key][1]])) in texts:
+                elif (text := folded(item[LISTS[key].question_key])) in texts:
                     self.result.dropped[f"{key}: the same as an earlier one"] += 1
                 else:
                     texts.add(text)
@@ -216,23 +221,21 @@ class _Builder:
         name = "question" if len(reports) == 1 else "questions"
         value = await self._object(name, number=str(len(reports)), reports=self._format_reports(reports))
         question, answer = _line(value.get("question")), _line(value.get("answer"))
-        if not question or not answer:
-            raise _Dropped("no question in the reply")
-        if folded(answer) in folded(question):
-            raise _Dropped("the question contains its answer")
+        _require(question and answer, "no question in the reply")
+        _require(folded(answer) not in folded(question), "the question contains its answer")
         _check_figures(f"{question} {answer}", reports)
 
         async def is_answered(name: str, visible: Sequence[Report]) -> bool:
             reply = await self._ask(name, question=question, reports=self._format_reports(visible))
             return self.similarity(reply, [answer]) >= SAME
 
-        if not await is_answered("answer", reports):
-            raise _Dropped("its reports do not answer it")
-        if await is_answered("closed", ()):
-            raise _Dropped("answered without a report")
+        _require(await is_answered("answer", reports), "its reports do not answer it")
+        _require(not await is_answered("closed", ()), "answered without a report")
         fewer = [[r for r in reports if r is not one] for one in reports] if len(reports) > 1 else []
-        if any(await asyncio.gather(*(is_answered("answer", some) for some in fewer))):
-            raise _Dropped("not all of its reports are needed")
+        _require(
+            not any(await asyncio.gather(*(is_answered("answer", some) for some in fewer))),
+            "not all of its reports are needed",
+        )
         news = {f"news{place}": report.text for place, report in enumerate(reports, 1)}
         thoughts = str(value.get("thoughts", ""))[:LONGEST]
         return {"event": reports[0].event, **news, "thoughts": thoughts, "questions": question, "answers": answer}
@@ -247,12 +250,9 @@ class _Builder:
         if not isinstance(errors, list) or not isinstance(correction, str) or not correction.strip():
             raise _Dropped("no correction in the reply")
         passages = [str(error.get("wrong", "")).strip() for error in errors if isinstance(error, dict)]
-        if not any(passages) or folded(correction) == folded(continuation):
-            raise _Dropped("no error found")
-        if not all(passage in continuation for passage in passages):
-            raise _Dropped("an error that is not in the continuation")
-        if await self._support_grade(correction, [report]) != 2:
-            raise _Dropped("the correction is not fully supported")
+        _require(any(passages) and folded(correction) != folded(continuation), "no error found")
+        _require(all(passage in continuation for passage in passages), "an error that is not in the continuation")
+        _require(await self._support_grade(correction, [report]) == 2, "the correction is not fully supported")
         return {
             "headLine": report.title,
             "newsBeginning": beginning,
@@ -267,11 +267,9 @@ class _Builder:
         summary = (await self._ask("summary", reports=self._format_reports(reports))).strip()
         text = "\n".join(report.text for report in reports)
         _check_text(summary, text)
-        if 2 * len(summary) > len(text):
-            raise _Dropped("longer than half of its reports")
+        _require(2 * len(summary) <= len(text), "longer than half of its reports")
         _check_figures(summary, reports)
-        if await self._support_grade(summary, reports) != 2:
-            raise _Dropped("not fully supported")
+        _require(await self._support_grade(summary, reports) == 2, "not fully supported")
         return {"event": reports[0].event, "title": reports[0].title, "text": text, "summary": summary}
 
     async def _name_event(self, report: Report) -> None:
@@ -284,7 +282,7 @@ class _Builder:
     async def _support_grade(self, text: str, reports: Sequence[Report]) -> int | None:
         """How far reports support a text: 2 fully, 1 partly, 0 not at all; None without a verdict."""
         reply = (await self._ask("supported", text=text, reports=self._format_reports(reports))).lower()[:40]
-        verdicts = set(VERDICT.findall(reply))
+        verdicts = set(re.findall(r"\b(?:all|some|none)\b|全部|部分|没有", reply))
         return VERDICTS[verdicts.pop()] if len(verdicts) == 1 and not NEGATION.search(reply) else None
 
     async def _object(self, name: str, **values: str) -> dict[str, Any]:
@@ -331,16 +329,13 @@ def _line(value: Any) -> str:
 
 
 def _check_text(text: str, report: str) -> None:
-    if not text or is_error_message(text):
-        raise _Dropped("no text in the reply")
-    if folded(text) in folded(report):
-        raise _Dropped("copied from the report")
+    _require(text and not is_error_message(text), "no text in the reply")
+    _require(folded(text) not in folded(report), "copied from the report")
 
 
 def _check_figures(text: str, reports: Sequence[Report]) -> None:
     figures = {figure for report in reports for figure in FIGURES.findall(f"{report.title} {report.text}")}
-    if not figures.issuperset(FIGURES.findall(text)):
-        raise _Dropped("a figure that the reports do not have")
+    _require(figures.issuperset(FIGURES.findall(text)), "a figure that the reports do not have")
 
 
 def write(crud_set: CrudSet, out: Path, llm: str) -> list[Path]:
@@ -359,7 +354,7 @@ def write(crud_set: CrudSet, out: Path, llm: str) -> list[Path]:
     (out / "crud.json").write_text(records + "\n", encoding="utf-8")
     suffix = "-en" if crud_set.language == "en" else ""
     tasks = []
-    for key, (task, _) in TASKS.items():
+    for key, task in TASKS.items():
         name = "documents-continuation.jsonl" if key == "continuing_writing" else "documents.jsonl"
         environment = {"environment": "corpus", "documents": f"./{name}"}
         if crud_set.records[key]:

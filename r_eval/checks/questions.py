@@ -101,12 +101,15 @@ def check_questions(
         notes.append((f"its programs were not run: {why[0]}", why[1]))
     return [
         *(one.finding(target, place, lines) for one in groups if one.questions),
-        *(
-            Finding(target, place, "warning", one.text(), SHUFFLE)
-            for one in shortcuts({target: questions})
-            if one.found
-        ),
+        *shortcut_findings(target, place, questions),
         *(Finding(target, place, "note", *note) for note in notes),
+    ]
+
+
+def shortcut_findings(target: str, place: str, questions: Sequence[Question]) -> list[Finding]:
+    """What gives the answers of questions away."""
+    return [
+        Finding(target, place, "warning", one.text(), SHUFFLE) for one in shortcuts({target: questions}) if one.found
     ]
 
 

@@ -1,9 +1,9 @@
 """Shortcuts: whether questions can be answered from their surface, without knowing or looking anything up.
 
 Simple guessers learn from half of a set and are tried on the other half: the place of the right option, the question's
-first words, its length, the words that an option shares with the question. Chance is the better of choosing uniformly
-among the options and of always giving the set's commonest answer. A guesser that beats it at 5 % (one-sided binomial
-test, Holm over all guessers and sets that are looked at together) has found a shortcut.
+first or last words, its subject or predicate, its length, the words that an option shares with the question. Chance is
+the better of choosing uniformly among the options and of always giving the set's commonest answer. A guesser that beats
+it at 5 % (one-sided binomial test, Holm over all guessers and sets that are looked at together) has found a shortcut.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from r_eval.records import Question
 
 Guess = Callable[[Question], str | None]
+Guesser = Callable[[Sequence[Question]], Guess]
 ALPHA = 0.05
 FEWEST = 20
 """Questions of a set below which nothing is said."""
 LENGTHS = 5
 """Groups of questions by length."""
+COMMON = 0.2
+"""Share of a set's questions beyond which a word belongs to their phrasing."""
+LONGEST_PHRASE, LAST_WORDS = 8, 40
+"""Words of a phrase that questions share, and of a question's end in which it is looked for."""
 SEPARATOR = re.compile(r"[,;:?!、，；：？]|\bor\b|\band\b|或|还是|\bили\b", re.IGNORECASE)
 WORD = re.compile(r"\w+")
 
@@ -70,7 +75,7 @@ def _tried(name: str, guesser: str, questions: Sequence[Question]) -> Shortcut:
     ordered = sorted(questions, key=lambda q: hashlib.blake2b(q.id.encode(), digest_size=8).digest())
     half = len(ordered) // 2
     guess = GUESSERS[guesser](ordered[:half])
-    tested = [q for q in ordered[half:] if guesser not in CHOOSING or len(options_of(q)) > 1]
+    tested = [q for q in ordered[half:] if _suits(guesser, q)]
     if not tested:
         return Shortcut(name, guesser, 0, 0, 1.0, 1.0)
     right = sum(_is_right(guess(q), q) for q in tested)
@@ -79,6 +84,12 @@ def _tried(name: str, guesser: str, questions: Sequence[Question]) -> Shortcut:
     chance = min(1.0, max(uniform, answers.most_common(1)[0][1] / len(questions)))
     p = float(binomtest(right, len(tested), chance, alternative="greater").pvalue)
     return Shortcut(name, guesser, right, len(tested), chance, p)
+
+
+def _suits(guesser: str, question: Question) -> bool:
+    if guesser in CHOOSING:
+        return len(options_of(question)) > 1
+    return guesser not in OPEN or "options" not in question.meta
 
 
 def options_of(question: Question) -> list[str]:
@@ -108,18 +119,27 @@ def _by_place(questions: Sequence[Question]) -> Guess:
     return guess
 
 
-def _by(key: Callable[[Question], Hashable]) -> Callable[[Sequence[Question]], Guess]:
-    """The commonest answer of the questions with the same key."""
+def _by(keys: Callable[[list[str]], Sequence[Hashable]], content: bool = False) -> Guesser:
+    """The commonest answer of the questions that share the first key that is known, of the keys of a question's words.
+
+    Args:
+        content: Whether the keys are of the words alone that few of the questions have.
+    """
 
     def learn(questions: Sequence[Question]) -> Guess:
+        numbers = collections.Counter(word for q in questions for word in set(_words(q.question)))
+        common = {word for word, number in numbers.items() if content and number > COMMON * len(questions)}
         answers: dict[Hashable, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+
+        def known(question: Question) -> list[Hashable]:
+            return [*keys([word for word in _words(question.question) if word not in common]), None]
+
         for question in questions:
-            for answer in question.answers:
-                answers[key(question)][answer] += 1
-                answers[None][answer] += 1
+            for key in dict.fromkeys(known(question)):
+                answers[key].update(question.answers)
 
         def guess(question: Question) -> str | None:
-            counts = answers.get(key(question)) or answers[None]
+            counts = next((answers[key] for key in known(question) if key in answers), None)
             return counts.most_common(1)[0][0] if counts else None
 
         return guess
@@ -128,12 +148,23 @@ def _by(key: Callable[[Question], Hashable]) -> Callable[[Sequence[Question]], G
 
 
 def _by_length(questions: Sequence[Question]) -> Guess:
-    lengths = sorted(len(q.question) for q in questions)
+    def letters(words: Sequence[str]) -> int:
+        return sum(map(len, words))
+
+    lengths = sorted(letters(_words(q.question)) for q in questions)
     ends = [lengths[len(lengths) * n // LENGTHS] for n in range(1, LENGTHS)]
-    return _by(lambda q: sum(len(q.question) >= end for end in ends))(questions)
+    return _by(lambda words: [sum(letters(words) >= end for end in ends)])(questions)
 
 
-def _extreme(measure: Callable[[str, Question], int]) -> Callable[[Sequence[Question]], Guess]:
+def _phrases(words: list[str]) -> list[tuple[str, ...]]:
+    """All runs of words, the longest first."""
+    words = words[-LAST_WORDS:]
+    return [
+        tuple(words[at : at + size]) for size in range(LONGEST_PHRASE, 0, -1) for at in range(len(words) - size + 1)
+    ]
+
+
+def _extreme(measure: Callable[[str, Question], int]) -> Guesser:
     """The option with most of something, or with least, whichever was right more often."""
 
     def learn(questions: Sequence[Question]) -> Guess:
@@ -164,14 +195,22 @@ def _is_right(answer: str | None, question: Question) -> bool:
     return answer is not None and any(_key(answer) == _key(gold) for gold in question.answers)
 
 
-GUESSERS: dict[str, Callable[[Sequence[Question]], Guess]] = {
+GUESSERS: dict[str, Guesser] = {
     "place of the option": _by_place,
-    "first word": _by(lambda q: tuple(_words(q.question)[:1])),
-    "first three words": _by(lambda q: tuple(_words(q.question)[:3])),
-    "last three words": _by(lambda q: tuple(_words(q.question)[-3:])),
+    "first word": _by(lambda words: [tuple(words[:1])]),
+    "first three words": _by(lambda words: [tuple(words[:3])]),
+    "last word": _by(lambda words: [tuple(words[-1:])]),
+    "last two words": _by(lambda words: [tuple(words[-2:])]),
+    "last three words": _by(lambda words: [tuple(words[-3:])]),
+    "subject (the first word that few questions have)": _by(lambda words: [tuple(words[:1])], content=True),
+    "predicate (the last two words that few questions have)": _by(lambda words: [tuple(words[-2:])], content=True),
+    "predicate's end (the last word that few questions have)": _by(lambda words: [tuple(words[-1:])], content=True),
+    "longest phrase shared with another question": _by(_phrases, content=True),
     "length of the question": _by_length,
     "length of the option": _extreme(lambda option, question: len(option)),
     "words shared with the option": _extreme(_overlap),
 }
 CHOOSING = ("place of the option", "length of the option", "words shared with the option")
 """Guessers that choose among options: they are tried on questions that have some."""
+OPEN = ("longest phrase shared with another question",)
+"""Guessers for questions that list no options: what a question says of its options is what decides between them."""

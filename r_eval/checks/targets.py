@@ -15,6 +15,8 @@ from r_eval.errors import UserError
 from r_eval.files import is_file, is_folder, yaml_keys
 
 DATA = (".json", ".csv", ".tsv")
+SAMPLE = 500
+"""Questions of a dataset in which shortcuts are looked for."""
 
 
 def check_target(
@@ -76,7 +78,7 @@ def _is_data(path: Path) -> bool:
 
 
 def check_data(path: Path) -> list[Finding]:
-    """What is found in a dataset, whose format is told from its first records; read as a stream.
+    """What is found in a dataset, read as a stream; a sample of it shows shortcuts.
 
     Raises:
         UserError: It cannot be read, or is of no format that is known.
@@ -86,7 +88,7 @@ def check_data(path: Path) -> list[Finding]:
     name = format_of(path)
     if name is None and is_folder(path):
         raise UserError(f"{path} is a folder: name its environment, template file, question file or grid")
-    target, data = str(path), load(path, name, samples=0, broken=1)
+    target, data = str(path), load(path, name, samples=SAMPLE, broken=1)
     todo = "fix it or leave it out"
     findings = [Finding(target, one.place, "warning", f"a broken record: {one.reason}", todo) for one in data.faults]
     if data.n_broken > len(findings):
@@ -94,6 +96,7 @@ def check_data(path: Path) -> list[Finding]:
         findings.append(Finding(target, target, "warning", text, "see the grid's broken:"))
     levels = ", ".join(f"{number:,} {level}" for level, number in data.levels.items())
     text = f"{counted(data.records, 'record')} of the format '{data.format}': {counted(data.n_questions, 'question')}"
+    findings += questions.shortcut_findings(target, target, data.questions)
     return [*findings, Finding(target, target, "note", "; ".join([f"{text} ({levels})", *data.counts()]))]
 
 

@@ -18,6 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from networkx import Graph, connected_components
+
 from r_eval.environments.json_lines import read_records
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.wiki.environment import SNAPSHOT
@@ -28,7 +30,7 @@ from r_eval.tasks.placeholders.making import SUFFIX as WORLD
 from r_eval.tasks.placeholders.making import world_data
 from r_eval.tasks.placeholders.record import Kind
 from r_eval.tasks.questions import write_questions
-from r_eval.tasks.templates import TemplateFile, generate, read_templates
+from r_eval.tasks.templates import Generated, TemplateFile, generate, read_templates
 from scripts.data.wiki.world import PERSONS
 
 QUESTIONS = 100
@@ -73,7 +75,18 @@ async def make(file: TemplateFile, sandbox: Sandbox) -> tuple[list[Question], Co
     names = further_names()
     for question in result.questions:
         question.answers = list(dict.fromkeys([*question.answers, *variants(question, names)]))
-    return result.questions, result.dropped
+    statements = all(question.answers[0] in ("true", "false") for question in result.questions)
+    return halves(result) if statements else result.questions, result.dropped
+
+
+def halves(result: Generated) -> list[Question]:
+    """Statements in two halves, each balanced if all of them are: those with a value in common are in the same half."""
+    values = [result.slot_values[question.id] for question in result.questions]
+    groups = [[n for n, own in enumerate(values) if own[0] in group] for group in connected_components(Graph(values))]
+    parts: tuple[list[int], list[int]] = ([], [])
+    for group in sorted(groups, key=len, reverse=True):
+        min(parts, key=len).extend(group)
+    return [result.questions[n] for part in parts for n in sorted(part)]
 
 
 def build(path: Path, sandbox: Sandbox) -> str:

@@ -135,8 +135,9 @@ def gold_program(plan: QuestionPlan, program: str, words: Mapping[str, RelationW
     if plan.subgraph.type == "conditional":
         return f"{code}answer = [value for value in first if value in second]\n"
     sign = ">" if plan.larger else "<"
-    one, two = (f'float(str({name}[0]).replace(",", "").replace("−", "-"))' for name in ("first", "second"))
-    return f"{code}answer = {plan.entities[0]!r} if {one} {sign} {two} else {plan.entities[1]!r}\n"
+    digits = r'float(re.sub("[^0-9.-]", "", str({}[0]).replace("−", "-")))'
+    one, two = digits.format("first"), digits.format("second")
+    return f"import re\n{code}answer = {plan.entities[0]!r} if {one} {sign} {two} else {plan.entities[1]!r}\n"
 
 
 def _path_code(path: Path, program: str, words: Mapping[str, RelationWords]) -> str | None:

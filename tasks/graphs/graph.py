@@ -33,7 +33,9 @@ Triple = tuple[str, str, str]
 TYPES = ("simple", "set", "multi-hop", "conditional", "comparison")
 MOST = 10_000
 """Maximum candidates per relation or shared entity: a node with a million edges has too many pairs."""
-NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
+NUMBER = re.compile(r"[-+−]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
+GROUPED = re.compile(r"(?<![\d.])\d{1,3}([,'’ \u00a0\u2009\u202f])\d{3}(?:\1\d{3})*(?!\d)")
+"""A number with thousands separators."""
 
 
 def number(text: str) -> float | None:
@@ -42,9 +44,13 @@ def number(text: str) -> float | None:
     >>> number("1,234"), number("14 March 1879")
     (1234.0, None)
     """
-    if not text.isascii() and not text.startswith("−"):
-        return None
-    return float(text.replace(",", "").replace("−", "-")) if NUMBER.fullmatch(text) and len(text) < 40 else None
+    text = ungrouped(text)
+    return float(text.replace("−", "-")) if NUMBER.fullmatch(text) else None
+
+
+def ungrouped(text: str) -> str:
+    """A text without the thousands separators of its numbers: commas, apostrophes and spaces."""
+    return GROUPED.sub(lambda match: match[0].replace(match[1], ""), text)
 
 
 class Graph:

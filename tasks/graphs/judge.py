@@ -15,6 +15,7 @@ from r_eval.languages import recognised
 from r_eval.llms.json_text import json_values
 from r_eval.records import Question
 from r_eval.tasks.graphs.ask import QuestionPlan
+from r_eval.tasks.graphs.graph import ungrouped
 from r_eval.tasks.graphs.graph_file import Filters
 from r_eval.tasks.graphs.wording import prompt_parts
 from r_eval.tasks.llm_client import LLMClient, objects_in, prompt
@@ -49,7 +50,7 @@ def rule_violation(plan: QuestionPlan, text: str, invents: bool) -> str | None:
 
 
 def _numbers(text: str) -> set[str]:
-    return {match.replace(",", "") for match in NUMBERS.findall(unicodedata.normalize("NFKC", text))}
+    return {match.replace(",", "") for match in NUMBERS.findall(ungrouped(unicodedata.normalize("NFKC", text)))}
 
 
 def presence(plan: QuestionPlan, question: str, answer: str) -> float:

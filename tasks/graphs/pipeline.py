@@ -18,7 +18,7 @@ from r_eval.records import Question
 from r_eval.tasks.graphs import judge
 from r_eval.tasks.graphs.ask import QuestionPlan, gold_program, plans
 from r_eval.tasks.graphs.graph import Subgraph, sample
-from r_eval.tasks.graphs.graph_file import GraphFile, GraphPart, RelationWords
+from r_eval.tasks.graphs.graph_file import GraphFile, GraphPart
 from r_eval.tasks.graphs.source import TripleSource
 from r_eval.tasks.graphs.wording import facts, word, word_by_llm
 from r_eval.tasks.llm_client import LLMClient
@@ -35,6 +35,14 @@ AT_ONCE = 500
 """Subgraphs per batch."""
 TRIMMED = ("simple", "multi-hop")
 """The types that DRAGON trims."""
+WORDS = {
+    "simple": ("forward", "backward"),
+    "set": ("forward", "backward", "forward_all", "backward_all"),
+    "multi-hop": ("forward", "backward", "subject", "object"),
+    "conditional": ("subject", "object"),
+    "comparison": ("larger", "smaller"),
+}
+"""By type, the words of a relation of which its questions need some."""
 
 
 async def generate(
@@ -87,7 +95,10 @@ class _Pipeline:
         part = self.part
         if part.llm is None:
             self._drop("relation without words", len(self.source.graph.by_relation) - len(part.relations))
-        able = {type: [name for name, words in part.relations.items() if _is_able(type, words)] for type in part.types}
+        able = {
+            type: [name for name, words in part.relations.items() if any(getattr(words, key) for key in WORDS[type])]
+            for type in part.types
+        }
         streams: dict[str, Iterator[Subgraph]] = {
             type: sample(self.source.graph, type, self.seed, None if part.llm else able[type]) for type in part.types
         }
@@ -203,19 +214,6 @@ def quotas(types: Sequence[str], count: int) -> dict[str, int]:
     {'simple': 3, 'set': 2}
     """
     return {type: count // len(types) + (place < count % len(types)) for place, type in enumerate(types)}
-
-
-def _is_able(type: str, words: RelationWords) -> bool:
-    """Whether a relation's words suit questions of a type."""
-    asks = bool(words.forward or words.backward)
-    describes = bool(words.subject or words.object)
-    return {
-        "simple": asks,
-        "set": asks or bool(words.forward_all or words.backward_all),
-        "multi-hop": asks or describes,
-        "conditional": describes,
-        "comparison": bool(words.larger or words.smaller),
-    }[type]
 
 
 def _unsolved(solved: Solved) -> str | None:

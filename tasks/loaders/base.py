@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from r_eval.errors import UserError
 from r_eval.records import Level, Question
-from r_eval.tasks.files import validation_message
+from r_eval.tasks.files import Part, validation_message
 from r_eval.tasks.loaders.reading import InvalidRecord, records
 
 SHOWN = 3
@@ -86,13 +86,6 @@ class Skipped(Exception):
     """A valid record without a question, such as an unanswerable one; the message says why."""
 
 
-class Settings(BaseModel):
-    """The settings of a format."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-Keys = frozenset[str]
 Reader = Callable[[str, Any, Data], Iterator[Question]]
 Raw = dict[str, Any]
 """A published record; keys that the format does not name are ignored."""
@@ -110,7 +103,7 @@ class Format:
         name: Name in a grid.
         expects: Description of a file for error messages.
         read: Yields the questions of a dataset.
-        keys: Sets of keys that identify a record.
+        keys: The keys that identify a record, separated by spaces; one of several sets of them suffices.
         is_like: Recognises a file by its path and first records, if keys are not enough.
         general: Whether many datasets have this format, so that it may replace an installed task's own.
     """
@@ -118,8 +111,8 @@ class Format:
     name: str
     expects: str
     read: Reader
-    keys: Sequence[Keys] = ()
-    settings: type[Settings] = Settings
+    keys: Sequence[str] = ()
+    settings: type[Part] = Part
     is_like: Callable[[Path, Sequence[Any]], bool] | None = None
     general: bool = False
 
@@ -139,7 +132,8 @@ class Format:
         if self.is_like is not None and self.is_like(path, sample):
             return 4
         present = [record.keys() for record in sample if isinstance(record, dict)]
-        fitting = [keys for keys in self.keys if 2 * sum(keys <= names for names in present) >= len(sample) > 0]
+        wanted = [set(keys.split()) for keys in self.keys]
+        fitting = [keys for keys in wanted if 2 * sum(keys <= names for names in present) >= len(sample) > 0]
         return max(map(len, fitting), default=0)
 
 
@@ -155,7 +149,7 @@ def formats() -> dict[str, Format]:
     return dict(sorted(_FORMATS.items()))
 
 
-def form(name: str, expects: str, *keys: Keys, **attributes: Any) -> Callable[[Reader], Reader]:
+def form(name: str, expects: str, *keys: str, **attributes: Any) -> Callable[[Reader], Reader]:
     """Decorator that registers a function as the reader of a format; see `Format`."""
 
     def register(read: Reader) -> Reader:
@@ -165,7 +159,7 @@ def form(name: str, expects: str, *keys: Keys, **attributes: Any) -> Callable[[R
     return register
 
 
-def record_form(name: str, expects: str, *keys: Keys) -> Callable[[Maker], Maker]:
+def record_form(name: str, expects: str, *keys: str) -> Callable[[Maker], Maker]:
     """Decorator that registers a function from record to question as a format without settings."""
 
     def register(make: Maker) -> Maker:

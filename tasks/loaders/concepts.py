@@ -16,9 +16,7 @@ from r_eval.tasks.loaders.reading import InvalidRecord, records
 
 
 @record_form(
-    "copen-csj",
-    "COPEN csj: a JSON list of records with query, candidates and label",
-    frozenset({"query", "candidates", "label"}),
+    "copen-csj", "COPEN csj: a JSON list of records with query, candidates and label", "query candidates label"
 )
 def similarity(raw: Raw) -> Question:
     """Conceptual similarity: which of about twenty entities is of the same concept."""
@@ -31,9 +29,7 @@ def similarity(raw: Raw) -> Question:
 
 
 @record_form(
-    "copen-cpj",
-    "COPEN cpj: a JSON list of records with text, concept and label (0 or 1)",
-    frozenset({"text", "concept", "label"}),
+    "copen-cpj", "COPEN cpj: a JSON list of records with text, concept and label (0 or 1)", "text concept label"
 )
 def concept_property(raw: Raw) -> Question:
     """Conceptual property: whether a statement about a concept is true."""
@@ -48,7 +44,7 @@ def concept_property(raw: Raw) -> Question:
 @record_form(
     "copen-cic",
     "COPEN cic: a JSON list of records with sentence, entity, label, and candidates or concept_chains",
-    frozenset({"sentence", "entity", "label"}),
+    "sentence entity label",
 )
 def concept_in_context(raw: Raw) -> Question:
     """Conceptualisation in context: which concept (`<id>_<Concept>`) an entity has in a sentence."""
@@ -73,9 +69,7 @@ LABELS = (
 
 
 @record_form(
-    "profiling",
-    "profiling: a JSON list of records with title_text, org, name and title",
-    frozenset({"title_text", "name", "title"}),
+    "profiling", "profiling: a JSON list of records with title_text, org, name and title", "title_text name title"
 )
 def profiling(raw: Raw) -> Question:
     """The position of a scholar by search results; the gold is the title up to its bracket."""
@@ -98,7 +92,7 @@ LEVELS: dict[str, Level] = {"1": "KS", "2": "KU", "3": "KA"}
 @form(
     "kola",
     "KoLA: a JSON object with adapter_spec and request_states, each an instance with input and references",
-    frozenset({"request_states"}),
+    "request_states",
     general=True,
 )
 def kola(source: str, settings: Any, data: Data) -> Iterator[Question]:

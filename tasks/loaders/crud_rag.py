@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from r_eval.languages import Language, language_of
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import Data, Raw, Settings, Skipped, convert_records, form, question_of, text_in
+from r_eval.tasks.files import Part
+from r_eval.tasks.loaders.base import Data, Raw, Skipped, convert_records, form, question_of, text_in
 from r_eval.tasks.loaders.reading import InvalidRecord, json_members
 
 Key = Literal[
@@ -77,7 +78,7 @@ LISTS: Mapping[str, List] = {
 }
 
 
-class CrudSettings(Settings):
+class CrudSettings(Part):
     """`task`: the list to use; default: all."""
 
     task: Key | None = None

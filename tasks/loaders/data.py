@@ -154,6 +154,9 @@ def _detect_format(source: str, settings: Mapping[str, Any]) -> str:
     if name is None and path.suffix.lower() in TABLES and not _sample_records(path):
         return "csv"  # whose reader says what is wrong
     if name is None:
+        place, first = next(records(path), ("", None))  # raises what is wrong with a file that is no JSON
+        if isinstance(first, InvalidRecord) and path.suffix in (".json", ".jsonl") and not _sample_records(path):
+            raise UserError(f"{place}: {first}")
         raise UserError(f"{path}: unknown format{_description(source)}; name one with format:")
     return name
 

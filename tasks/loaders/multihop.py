@@ -8,10 +8,10 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.records import Document, Question
+from r_eval.tasks.files import Part
 from r_eval.tasks.loaders.base import (
     Data,
     Raw,
-    Settings,
     Skipped,
     content_id,
     convert_records,
@@ -27,21 +27,21 @@ from r_eval.tasks.loaders.reading import records
 @record_form(
     "hotpotqa",
     "HotpotQA: a JSON list of records with question, answer, type and, where it is full, _id and context",
-    frozenset({"question", "answer", "type"}),
+    "question answer type",
 )
 def hotpotqa(raw: Raw) -> Question:
     """HotpotQA v1: the full files with passages and supporting facts, and the simplified one without."""
     return _titled(raw, [])
 
 
-class TwoWikiSettings(Settings):
+class TwoWikiSettings(Part):
     aliases: str | None = None
 
 
 @form(
     "2wikimultihopqa",
     "2WikiMultihopQA: a JSON list of records with _id, type, question, context, evidences and answer",
-    frozenset({"question", "answer", "type", "evidences"}),
+    "question answer type evidences",
     settings=TwoWikiSettings,
 )
 def two_wiki(source: str, settings: TwoWikiSettings, data: Data) -> Iterator[Question]:
@@ -100,7 +100,7 @@ def read_aliases(path: str) -> dict[str, list[str]]:
 @record_form(
     "musique",
     "MuSiQue: JSON Lines of records with id, paragraphs, question, question_decomposition and answer",
-    frozenset({"id", "paragraphs", "question", "answer"}),
+    "id paragraphs question answer",
 )
 def musique(raw: Raw) -> Question:
     """MuSiQue, answerable and full. Unanswerable questions are skipped and counted."""
@@ -127,7 +127,7 @@ def musique(raw: Raw) -> Question:
 @record_form(
     "kqapro",
     "KQA Pro: a JSON list of records with question, choices, program, sparql and answer",
-    frozenset({"question", "choices", "program", "answer"}),
+    "question choices program answer",
 )
 def kqapro(raw: Raw) -> Question:
     """KQA Pro; its programs call functions of a knowledge base, not query APIs, and go to `meta`."""

@@ -16,8 +16,8 @@ from pydantic import Field, ValidationError
 
 from r_eval.languages import Language, language_of
 from r_eval.records import Question
-from r_eval.tasks.files import validation_message
-from r_eval.tasks.loaders.base import Data, Settings, form
+from r_eval.tasks.files import Part, validation_message
+from r_eval.tasks.loaders.base import Data, form
 from r_eval.tasks.loaders.reading import InvalidRecord, literal, records
 from r_eval.tasks.placeholders.record import Kind, PlaceholderRecord
 from r_eval.tasks.placeholders.variants import LEVELS, Noise, variants
@@ -31,7 +31,7 @@ LESS_NOISE = "a record has less noise than requested"
 LESS_VARIANTS = "a record has fewer variants than requested"
 
 
-class PrgbSettings(Settings):
+class PrgbSettings(Part):
     """The settings of PRGB.
 
     Attributes:
@@ -51,8 +51,8 @@ class PrgbSettings(Settings):
 @form(
     "prgb",
     f"PRGB: JSON Lines with id, query, golden_doc, {', '.join(LEVELS.values())} and placeholder_item",
-    frozenset({"query", "golden_doc", "placeholder_item"}),
-    frozenset({"query", "golden_doc", "placeholder", "answer"}),
+    "query golden_doc placeholder_item",
+    "query golden_doc placeholder answer",
     settings=PrgbSettings,
 )
 def prgb(source: str, settings: PrgbSettings, data: Data) -> Iterator[Question]:

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from r_eval.errors import UserError
 from r_eval.records import Question
+from r_eval.tasks.files import Part
 from r_eval.tasks.loaders.base import (
     Data,
     Raw,
-    Settings,
     Skipped,
     content_id,
     convert_records,
@@ -31,7 +31,7 @@ CALLS = {**dict.fromkeys(range(1, 9), 1), **dict.fromkeys(range(9, 31), 2), **di
 """Number of calls of a template's solution, by the template's number."""
 
 
-class SoAySettings(Settings):
+class SoAySettings(Part):
     language: Literal["en", "zh"] = "en"
     difficulty: Literal["easy", "hard"] | None = None
 
@@ -45,7 +45,7 @@ def numbered_files(folder: Path) -> dict[int, Path]:
 @form(
     "soay",
     "SoAyBench: a folder of 1.jsonl ... 44.jsonl, or one of them, of records with Query_en and Answer",
-    frozenset({"Query", "Query_en", "Answer"}),
+    "Query Query_en Answer",
     settings=SoAySettings,
     is_like=lambda path, sample: path.is_dir() and bool(numbered_files(path)),
 )

@@ -12,7 +12,8 @@ from typing import Any, get_args
 from pydantic import field_validator
 
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import Data, Settings, content_id, convert_records, form, question_of
+from r_eval.tasks.files import Part
+from r_eval.tasks.loaders.base import Data, content_id, convert_records, form, question_of
 from r_eval.tasks.loaders.reading import InvalidRecord, literal, records
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -29,7 +30,7 @@ QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 NUMPY_TEXTS = re.compile(rf"\[\s*(?:{QUOTED.pattern})(?:\s+(?:{QUOTED.pattern}))+\s*\]")
 
 
-class TableSettings(Settings):
+class TableSettings(Part):
     """`columns`: the column of each field; a dot selects a nested value (`answers.text`)."""
 
     columns: dict[str, str] = {}
@@ -47,7 +48,7 @@ def read_table(source: str, settings: TableSettings, data: Data) -> Iterator[Que
     return convert_records(records(source), lambda row: _question(row, settings.columns), data)
 
 
-KEYS = [frozenset(names) for names in product(COLUMNS["question"], COLUMNS["answers"])]
+KEYS = [" ".join(names) for names in product(COLUMNS["question"], COLUMNS["answers"])]
 WITH = "with question and answers or the columns: that are named"
 form("jsonl", f"JSON Lines (or a JSON list) of questions, {WITH}", *KEYS, settings=TableSettings, general=True)(
     read_table

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from r_eval.records import Question
-from r_eval.tasks.loaders.base import Data, Settings, form
+from r_eval.tasks.files import Part
+from r_eval.tasks.loaders.base import Data, form
 from r_eval.tasks.loaders.reading import lines
 from r_eval.tasks.questions import place_in_order
 
@@ -35,7 +36,7 @@ NAMED = re.compile(r"\s*Q([0-9]{1,10})\s*\t\s*(\S.*)", re.DOTALL)
 Pair = tuple[int, str]
 
 
-class WikidataSettings(Settings):
+class WikidataSettings(Part):
     """`aliases`: the file of entity names, next to the triples in the published archive."""
 
     aliases: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -12,6 +13,21 @@ from r_eval.errors import UserError
 
 BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Exceptions of `ast.parse` for invalid Python."""
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(code: str) -> ast.Module | None:
+    """The tree of code, for reading alone; None if it is invalid Python."""
+    try:
+        return ast.parse(code)
+    except BROKEN:
+        return None
+
+
+def _nodes(code: str) -> list[ast.AST]:
+    """The nodes of code; none if it is invalid Python."""
+    tree = _parsed(code.strip())
+    return [] if tree is None else list(ast.walk(tree))
 
 
 def with_values(program: str, records: Mapping[str, Any]) -> str:
@@ -24,9 +40,7 @@ def with_values(program: str, records: Mapping[str, Any]) -> str:
     Raises:
         UserError: A record has no such field, or the program writes it with a dot.
     """
-    try:
-        tree = ast.parse(program)
-    except BROKEN:
+    if (tree := _parsed(program)) is None:
         return program
     if reason := dotted_field(program, records):
         raise UserError(reason)
@@ -51,10 +65,7 @@ def dotted_field(code: str, records: Mapping[str, Any]) -> str | None:
 
     A name that the code itself gives to something else is no record.
     """
-    try:
-        nodes = list(ast.walk(ast.parse(code.strip())))
-    except BROKEN:
-        return None
+    nodes = _nodes(code)
     own = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     for node in nodes:
@@ -107,9 +118,7 @@ def fields_of(code: str, names: Sequence[str]) -> dict[str, frozenset[str] | Non
 
     For code that cannot be parsed, all records as a whole.
     """
-    try:
-        nodes = list(ast.walk(ast.parse(code.strip())))
-    except BROKEN:
+    if not (nodes := _nodes(code)):
         return dict.fromkeys(names)
     inner: set[int] = set()
     fields: dict[str, set[str]] = {}

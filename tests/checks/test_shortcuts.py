@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.checks.questions import check_questions
 from r_eval.checks.shortcuts import GUESSERS, options_of, shortcuts
+from r_eval.checks.targets import check_target
 from r_eval.records import Question
 from r_eval.tasks.base import installed, task_files
 from r_eval.tasks.questions import write_questions
@@ -56,6 +56,7 @@ def by_parity(text: str, answer: str) -> Callable[[random.Random], Iterator[Ques
         (fixed_place, "place of the option"),
         (by_parity("{odd} it {n}?", "NY"), "first word"),
         (by_parity("Thing {n}, true of all, {odd}?", "NY"), "last three words"),
+        (by_parity("Thing {n}, {odd} so?", "NY"), "last two words"),
         (by_parity("{pad}{n}?", "NY"), "length of the question"),
         (longest_option, "length of the option"),
         (shared_words, "words shared with the option"),
@@ -66,6 +67,39 @@ def test_each_shortcut_is_found_by_its_guesser(
 ) -> None:
     found = {one.guesser for one in shortcuts({"x": [*make(random.Random(0))]}) if one.found}
     assert guesser in found
+
+
+STATEMENTS = ["Is it true that every {} {}?", "Somebody claims: every {} {}. Is that so, yes or no?"]
+SUBJECTS = ["noble gas", "river", "Turkic language", "chemist", "novel", "sea", "old city", "film"]
+PREDICATES = ["has a full shell", "proves theorems", "flows", "is set in a war", "lies north of it", "has won a prize"]
+
+
+def statements(leaks: Callable[[str, str], bool]) -> list[Question]:
+    """Every predicate of every subject, twice, each in a wording of its own."""
+    pairs = [(one, other) for one in SUBJECTS for other in PREDICATES] * 2
+    texts = [STATEMENTS[n % 5 % 2].format(*pair) for n, pair in enumerate(pairs)]
+    return [question(n, text, "NY"[leaks(*pair)]) for n, (text, pair) in enumerate(zip(texts, pairs, strict=True))]
+
+
+@pytest.mark.parametrize(
+    ("leaks", "guesser"),
+    [
+        (lambda subject, predicate: SUBJECTS.index(subject) % 2, "subject"),
+        (lambda subject, predicate: PREDICATES.index(predicate) % 2, "predicate"),
+        (lambda subject, predicate: PREDICATES.index(predicate) % 2, "predicate's end"),
+        (lambda subject, predicate: SUBJECTS.index(subject) % 2, "longest phrase"),
+    ],
+)
+def test_a_part_of_a_statement_that_tells_whether_it_is_true_is_found(
+    leaks: Callable[[str, str], bool], guesser: str
+) -> None:
+    found = [one.guesser for one in shortcuts({"x": statements(leaks)}) if one.found]
+    assert any(name.startswith(guesser) for name in found), found
+
+
+def test_a_statement_whose_parts_tell_nothing_passes() -> None:
+    balanced = statements(lambda one, other: (SUBJECTS.index(one) + PREDICATES.index(other)) % 2)
+    assert [one for one in shortcuts({"x": [q for n, q in enumerate(balanced) if n < 48]}) if one.found] == []
 
 
 def by_chance(chance: random.Random) -> Iterator[Question]:
@@ -104,9 +138,12 @@ def test_no_embedded_set_has_a_shortcut() -> None:
     assert [one for one in tried if one.found] == []
 
 
-def test_check_says_what_leaks(tmp_path: Path) -> None:
-    path = tmp_path / "questions.jsonl"
-    write_questions(path, [*fixed_place(random.Random(1))])
-    (finding,) = [one for one in check_questions(path) if "guesser" in one.what]
+@pytest.mark.parametrize("name", ["questions.jsonl", "questions.csv"])
+def test_check_says_what_leaks(tmp_path: Path, name: str) -> None:
+    made = [*fixed_place(random.Random(1))]
+    write_questions(tmp_path / "questions.jsonl", made)
+    lines = (f'"{one.question}",{one.answers[0]}\n' for one in made)
+    (tmp_path / "questions.csv").write_text("question,answer\n" + "".join(lines), encoding="utf-8")
+    (finding,) = [one for one in check_target(str(tmp_path / name)) if "guesser" in one.what]
     assert finding.severity == "warning"
     assert finding.what.startswith("a guesser that sees the place of the option alone answers ")

@@ -71,10 +71,16 @@ def test_a_city_is_of_the_continent_on_which_it_lies() -> None:
     assert (concepts["Yakutsk"], concepts["Kazan"], concepts["Istanbul"]) == ("Asian city", "European city", "City")
 
 
-def test_properties_hold_and_fail_about_equally_often() -> None:
-    count = collections.Counter(q.answers[0] for q in everything("wiki/copen-cpj"))
-    assert set(count) == {"true", "false"}
-    assert abs(count["true"] - count["false"]) <= 0.1 * count.total()
+@pytest.mark.parametrize("part", ["questions", "demonstrations"])
+def test_each_concept_and_each_property_stands_in_as_many_true_as_false_statements(part: str) -> None:
+    properties = {one for concept in Wiki().records("concept") for one in concept["properties"]}
+    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for question in getattr(installed("wiki/copen-cpj"), part):
+        statement = re.split(r"\. |[.?]\"? |\.$", question.question.partition("very ")[2])[0]
+        found = max((one for one in properties if statement.endswith(one)), key=len)
+        for shared in (found, statement.removesuffix(found)):
+            counts[shared][question.answers[0]] += 1
+    assert {key: count for key, count in counts.items() if count["true"] != count["false"]} == {}
 
 
 def test_answers_that_an_observation_cannot_show_have_named_evidence() -> None:

@@ -10,8 +10,6 @@ from r_eval.tasks.phrases import contains_phrase, names
 @pytest.mark.parametrize(
     ("text", "phrase", "expected"),
     [
-        ("Is it in Nigeria?", "Niger", False),
-        ("the Niger's source", "niger", True),
         ("1,234 people", "1,234", True),
         ("born in 1987", "7", False),
         ("我住在北京市", "北京", True),

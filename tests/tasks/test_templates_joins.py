@@ -80,23 +80,6 @@ def test_no_question_is_kept_that_some_records_would_answer_otherwise(
 # Mistakes
 
 
-@pytest.mark.parametrize(
-    ("join", "complaint"),
-    [
-        ({"from": "person", "match": {"town": 'person["city"]'}}, r"let\.other\.match: no field 'town'"),
-        (
-            {"from": "person", "match": {"city": 'person["town"]'}},
-            r"templates\.age: let\.other\.match\.city: .*town",
-        ),
-        ({"from": "person", "where": 'other["nom"]'}, r"templates\.age: let\.other\.where: .*nom"),
-    ],
-    ids=str,
-)
-def test_a_join_that_does_not_fit_is_named(sandbox: Sandbox, join: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint):
-        made(sandbox, {"let": {"other": join}})
-
-
 def test_a_join_of_too_many_pairs_is_refused(sandbox: Sandbox) -> None:
     town = Town([(f"P{n}", "Oslo", n, []) for n in range(1200)])
     join = {"from": "person", "where": 'other["age"] > person["age"]'}

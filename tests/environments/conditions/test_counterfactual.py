@@ -189,9 +189,7 @@ def changed(name: str, template: str) -> tuple[Question, Question]:
     return question, found
 
 
-@pytest.mark.parametrize(
-    ("template", "new"), [("inherited-property", "false"), ("property-of-a-neighbour-in-place", "true")]
-)
+@pytest.mark.parametrize(("template", "new"), [("inherited-by-a-country", "false"), ("language", "true")])
 def test_a_truth_value_comes_out_the_other_way(template: str, new: str) -> None:
     question, found = changed("wiki/copen-cpj", template)
     assert (question.question, found.answers) == (found.question, [new])

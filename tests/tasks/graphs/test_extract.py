@@ -67,14 +67,10 @@ def extracted(
     return asyncio.run(extract(documents, LLMClient(name("reads_facts")), names, relations, known or []))
 
 
-def test_names_are_normalised() -> None:
-    found = extracted({"d": "norway > capital > Oslo"}, NameList([("Norway",)]))
-    assert found.rows == [Row(OSLO, "d")]
-
-
 def test_a_known_fact_is_left_out_after_normalisation() -> None:
-    found = extracted({"d": "norway > Capital > Oslo"}, NameList([("Norway",)]), NameList([("capital",)]), [OSLO])
-    assert (found.rows, found.dropped) == ([], {"known": 1})
+    text, lists = {"d": "norway > Capital > Oslo"}, (NameList([("Norway",)]), NameList([("capital",)]))
+    assert extracted(text, *lists).rows == [Row(OSLO, "d")]
+    assert extracted(text, *lists, [OSLO]).dropped == {"known": 1}
 
 
 def test_a_fact_stands_once_a_document() -> None:

@@ -104,3 +104,14 @@ def test_a_hub_does_not_fill_the_sample() -> None:
     others = [(f"a{at}", relation, f"{relation}{at}") for at in range(50) for relation in ("by", "of")]
     drawn = list(itertools.islice(sample(Graph([*hub, *others]), "conditional", 3), 60))
     assert sum(s.shared == "hub" for s in drawn) < 12
+
+
+@pytest.mark.parametrize("separator", [",", "'", "’", " ", "\u00a0", "\u2009", "\u202f"])
+def test_a_number_has_one_thousands_separator_in_every_place(separator: str) -> None:
+    groups = separator.join
+    assert [number(text) for text in (groups(["385", "207"]), groups(["−1", "234", "567"]) + ".5")] == [
+        385207,
+        -1234567.5,
+    ]
+    wrong = [groups(["1", "23"]), groups(["1234", "567"]), "1" + separator + "234/567", groups(["14", "March"])]
+    assert [number(text) for text in wrong] == [None] * 4

@@ -154,14 +154,11 @@ def test_prompts_have_the_same_parts_in_every_language(language: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "grade"),
     [
-        ('{"score": 2}', 2),
         ('Here: ```json\n{"score": "1"}\n```', 1),
         ("I give it 1, because it is odd.", 1),
         ('{"score": 2.0}', 2),
         ("Score: 1 out of 2", 1),
         ("评分：2分", 2),
-        ("1.5", None),
-        ("0 or 1", None),
         ("", None),
     ],
 )

@@ -59,8 +59,8 @@ NORDIC = [
     ("Sweden", "capital", "Stockholm"),
     ("Norway", "currency", "krone"),
     ("Sweden", "currency", "krona"),
-    ("Oslo", "population", "709037"),
-    ("Stockholm", "population", "984748"),
+    ("Oslo", "population", "709\u00a0037"),
+    ("Stockholm", "population", "984,748"),
     ("Norway", "writer", "Ibsen"),
     ("Norway", "writer", "Hamsun"),
 ]

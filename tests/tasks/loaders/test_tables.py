@@ -84,6 +84,8 @@ def test_a_number_of_pandas_is_written_as_people_write_it(tmp_path: Path, value:
     [
         ("squad.jsonl", '{"question": "Who?", "answers": {"text": ["a"]}}', r"columns: \(answers.text\)"),
         ("q.tsv", 'question\tanswer\n"Heroes" by whom?\tBowie\n', r"q\.tsv:2: not valid CSV"),
+        ("q.json", '[{"question": "Who?"},]', r"q\.json:1: not valid JSON"),
+        ("q.json", '{"question": "Who?"} {"question": "Whom?"}', r"q\.json:1: not valid JSON \(Extra data"),
         ("q.xlsx", "PK\x03\x04", "is a workbook; save it as CSV"),
     ],
 )
