@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -48,6 +48,18 @@ def holds_key(text: str) -> bool:
     return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
 
 
+OF_LLMS = (
+    "model",
+    "temperature",
+    "max_tokens",
+    "base_url",
+    "api_key_env",
+    "connections",
+    "context",
+    "price",
+    "timeout",
+)
+"""Settings that many LLMs have."""
 OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
 OF_WORLD = ["variants", "noise", "resample"]
 OF_DATA += OF_WORLD
@@ -377,8 +389,10 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     key = ".".join(str(part) for part in loc)
     at = file.at(loc) if file else "Grid"
     if first["type"] == "extra_forbidden":
-        known = _known(loc)
-        return f"{at}: {unknown('key', key, known)}"
+        homes = [home for home, keys in _homes().items() if loc[-1] in keys]
+        if homes and f"{loc[-1]}s" not in Grid.model_fields:
+            return f"{at}: unknown key '{key}': {loc[-1]} belongs in {' or '.join(homes)}"
+        return f"{at}: {unknown('key', key, _known(loc))}"
     if first["type"] == "missing":
         return f"{at}: the key {key} is missing"
     reason = describe_invalid(first)
@@ -386,8 +400,23 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"
 
 
+SECTIONS: dict[str, type[BaseModel]] = {
+    "limits": Limits,
+    "budget": BudgetEntry,
+    "stop_early": StopEarlyEntry,
+    "tasks": TaskEntry,
+    "exclude": Exclude,
+}
+"""The sections with keys of their own."""
+
+
 def _known(loc: tuple[int | str, ...]) -> list[str]:
-    parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": Limits, "exclude": Exclude}
-    parts.update(stop_early=StopEarlyEntry, budget=BudgetEntry)
-    model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
+    model = SECTIONS.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
     return [name for name in model.model_fields if name != "folder"]
+
+
+def _homes() -> dict[str, Container[str]]:
+    """The keys that each place of a grid takes, for one that stands in another place."""
+    entries = {"an entry of tasks": TaskEntry.model_fields, "an entry of llms": OF_LLMS}
+    sections = {name: SECTIONS[name].model_fields for name in ("limits", "budget", "stop_early")}
+    return {"the top level": Grid.model_fields.keys() - {"folder", "name"}, **sections, **entries}

@@ -189,6 +189,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "needs data: FILE, or an embedded task of PRGB",
     ),
     "noise that varies where no task has any": ({"vary": {"noise.weak": [2, 1]}}, "no task of the grid has noise"),
+    "a setting of an LLM": ({"temperature": 0}, r"'temperature': temperature belongs in an entry of llms"),
+    "a limit": ({"steps": 5}, r"'steps': steps belongs in limits"),
+    "a limit or a budget": ({"tokens": 5}, r"'tokens': tokens belongs in limits or budget"),
+    "a budget among the limits": ({"limits": {"usd": 1}}, r"'limits.usd': usd belongs in budget"),
+    "the samples of one task": (
+        {"tasks": [{"task": "aminer/soay-easy", "samples": 2}]},
+        r"'tasks\.0\.samples': samples belongs in the top level",
+    ),
     "the name of no LLM": ({"llms": [{"llm": "openai/m", "name": "none"}]}, r"the LLM 'openai/m' .*'none'"),
 }
 
