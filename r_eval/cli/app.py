@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from r_eval.cli.options import complain
+from r_eval.cli.options import complain, flush_output, keep_output_for_json
 from r_eval.errors import Unwritable, UserError, describe_invalid
 
 COMMANDS = {
@@ -138,6 +138,8 @@ def main() -> None:
     arguments = [OPTION_AT_HOME.sub(_at_home, argument) for argument in sys.argv[1:] if argument != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    if "--json" in arguments:
+        keep_output_for_json()
     try:
         app(arguments, prog_name="r-eval", standalone_mode=True)
     except KeyboardInterrupt:
@@ -150,10 +152,7 @@ def main() -> None:
         complain(message)
         sys.exit(status)
     finally:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:  # a reader that went away (a pager, `head`) is no error of ours
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        flush_output()
 
 
 def _open_closed_streams() -> None:
@@ -178,6 +177,8 @@ def _explain(error: Exception) -> tuple[str, int]:
 def script() -> None:
     """The console script: `main`, after which the process ends, whatever threads plug-ins have left behind."""
     status = 0
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         main()
     except SystemExit as end:
@@ -186,6 +187,13 @@ def script() -> None:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a further Ctrl-C would end the ending with a traceback
         exit_within(EXIT_SECONDS, status)
+
+
+def _interrupt(*_: object) -> None:
+    """Handle the first Ctrl-C; a further one in the same instant could lose what wakes an event loop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    exit_within(EXIT_SECONDS, 130)
+    raise KeyboardInterrupt
 
 
 def exit_within(seconds: float, status: int) -> None:

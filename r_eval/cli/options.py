@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -118,6 +118,30 @@ def harmless(text: str) -> str:
     return text.translate(_SIGNS)
 
 
+_json_output: IO[str] | None = None
+
+
+def keep_output_for_json() -> None:
+    """From now on, whatever is printed goes to standard error, by plug-ins, C code and child processes too, and only
+    `print_json` writes to standard output.
+    """
+    global _json_output
+    _json_output = sys.stdout
+    with contextlib.suppress(OSError):  # in a test it has no descriptor
+        _json_output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="backslashreplace")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr
+
+
+def flush_output() -> None:
+    """Write what is buffered; a reader that went away (a pager, `head`) is no error of ours."""
+    for stream in filter(None, (_json_output, sys.stdout)):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def print_json(record: Any) -> None:
     """One line of JSON on standard output."""
     try:
@@ -126,7 +150,7 @@ def print_json(record: Any) -> None:
         from pydantic_core import from_json, to_json
 
         text = json.dumps(from_json(to_json(record, inf_nan_mode="null")), ensure_ascii=False)
-    sys.stdout.write(f"{text}\n")
+    (_json_output or sys.stdout).write(f"{text}\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:
