@@ -19,6 +19,7 @@ import threading
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -112,10 +113,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; works anywhere in the command.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
-    ] = False,
+    debug: Annotated[bool, Option("--debug", help="Show tracebacks; works anywhere in the command.")] = False,
+    version: Annotated[bool, Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None: ...
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from r_eval.errors import UserError
 
@@ -25,25 +25,21 @@ OUT_FOLDER: dict[str, Any] = {"file_okay": False, "writable": True}
 """Settings of options that name a file or a folder to write: what cannot be written is refused before any work."""
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="The folder of the run; by default runs/<grid name>.", **OUT_FOLDER),
+    Option("--out", metavar="DIR", help="The folder of the run; by default runs/<grid name>.", **OUT_FOLDER),
 ]
-Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="Keep the first N questions of every task.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Limit = Annotated[int | None, Option("--limit", metavar="N", min=1, help="Keep the first N questions of every task.")]
+Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
 Cache = Annotated[
     bool | None,
-    typer.Option("--cache/--no-cache", help="Reuse replies of earlier runs; by default for LLMs at temperature 0."),
+    Option("--cache/--no-cache", help="Reuse replies of earlier runs; by default for LLMs at temperature 0."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-EnvironmentName = Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")
-]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+EnvironmentName = Annotated[str, Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")]
+Settings = Annotated[list[str] | None, Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")]
 MOST_COLUMNS = 1000
 """Of a table that is printed into a file."""
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
-RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
+RunPath = Annotated[Path, Argument(metavar="RUN", help="The folder of a run.")]
+RunPaths = Annotated[list[Path], Argument(metavar="RUN", help="Folders of runs.")]
 
 
 def pair(word: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
 from r_eval.analysis.warnings import counted
 from r_eval.api import Run, arun, in_event_loop
@@ -53,28 +53,20 @@ MOST_REASONS = 3
 
 def run(
     grid: Annotated[
-        Path | None, typer.Argument(metavar="GRID.yaml", help="The grid file; or define a grid by the flags below.")
+        Path | None, Argument(metavar="GRID.yaml", help="The grid file; or define a grid by the flags below.")
     ] = None,
-    workflow: Annotated[
-        list[str] | None, typer.Option("--workflow", metavar="W", help="A workflow; repeat for several.")
-    ] = None,
-    llm: Annotated[list[str] | None, typer.Option("--llm", metavar="L", help="An LLM; repeat for several.")] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", metavar="T", help="A task; repeat for several.")] = None,
-    samples: Annotated[
-        int | None, typer.Option("--samples", metavar="N", min=1, help="Questions per task; by default all.")
-    ] = None,
+    workflow: Annotated[list[str] | None, Option(metavar="W", help="A workflow; repeat for several.")] = None,
+    llm: Annotated[list[str] | None, Option(metavar="L", help="An LLM; repeat for several.")] = None,
+    task: Annotated[list[str] | None, Option(metavar="T", help="A task; repeat for several.")] = None,
+    samples: Annotated[int | None, Option(metavar="N", min=1, help="Questions per task; by default all.")] = None,
     out: Out = None,
     limit: Limit = None,
-    connections: Annotated[
-        int | None, typer.Option("--connections", metavar="N", min=1, help="Concurrent requests to every LLM.")
-    ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", metavar="local|ray", help="local: this process; ray: a Ray cluster.")
-    ] = "local",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Move an old run in the folder aside and start over.")] = False,
+    connections: Annotated[int | None, Option(metavar="N", min=1, help="Concurrent requests to every LLM.")] = None,
+    engine: Annotated[str, Option(metavar="local|ray", help="local: this process; ray: a Ray cluster.")] = "local",
+    fresh: Annotated[bool, Option("--fresh", help="Move an old run in the folder aside and start over.")] = False,
     cache: Cache = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would run and what it may cost; run nothing.")
+        bool, Option("--dry-run", help="Print what would run and what it may cost; run nothing.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -90,7 +82,7 @@ def run(
         print_plan(loaded, out, json, limit=limit, fresh=fresh)
         return
     options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
-    raise typer.Exit(run_grid(loaded, out, quiet=quiet, as_json=json, **options))
+    raise Exit(run_grid(loaded, out, quiet=quiet, as_json=json, **options))
 
 
 def read_grid(path: Path | None, flags: dict[str, Any]) -> Grid:
