@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -359,7 +359,7 @@ class Grid(Section):
         try:
             data = {str(key): at_home(value) for key, value in file.data.items()}
             if "folder" in data:  # of a grid in Python
-                raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', _known(('folder',)))}")
+                raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', PLACES['at the top level'])}")
             grid = cls(**{"name": name, **data, "folder": path.parent})
             grid._file = file
             return grid
@@ -389,10 +389,11 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     key = ".".join(str(part) for part in loc)
     at = file.at(loc) if file else "Grid"
     if first["type"] == "extra_forbidden":
-        homes = [home for home, keys in _homes().items() if loc[-1] in keys]
+        homes = [place for place, keys in PLACES.items() if loc[-1] in keys]
         if homes and f"{loc[-1]}s" not in Grid.model_fields:
-            return f"{at}: unknown key '{key}': {loc[-1]} belongs in {' or '.join(homes)}"
-        return f"{at}: {unknown('key', key, _known(loc))}"
+            return f"{at}: unknown key '{key}': {loc[-1]} belongs {' or '.join(homes)}"
+        place = f"in {'an entry of tasks' if loc[0] == 'tasks' else loc[0]}" if len(loc) > 1 else ""
+        return f"{at}: {unknown('key', key, PLACES.get(place, PLACES['at the top level']))}"
     if first["type"] == "missing":
         return f"{at}: the key {key} is missing"
     reason = describe_invalid(first)
@@ -400,23 +401,14 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"
 
 
-SECTIONS: dict[str, type[BaseModel]] = {
-    "limits": Limits,
-    "budget": BudgetEntry,
-    "stop_early": StopEarlyEntry,
-    "tasks": TaskEntry,
-    "exclude": Exclude,
+_MODELS: dict[str, type[BaseModel]] = {
+    "at the top level": Grid,
+    "in limits": Limits,
+    "in budget": BudgetEntry,
+    "in stop_early": StopEarlyEntry,
+    "in exclude": Exclude,
+    "in an entry of tasks": TaskEntry,
 }
-"""The sections with keys of their own."""
-
-
-def _known(loc: tuple[int | str, ...]) -> list[str]:
-    model = SECTIONS.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
-    return [name for name in model.model_fields if name != "folder"]
-
-
-def _homes() -> dict[str, Container[str]]:
-    """The keys that each place of a grid takes, for one that stands in another place."""
-    entries = {"an entry of tasks": TaskEntry.model_fields, "an entry of llms": OF_LLMS}
-    sections = {name: SECTIONS[name].model_fields for name in ("limits", "budget", "stop_early")}
-    return {"the top level": Grid.model_fields.keys() - {"folder", "name"}, **sections, **entries}
+PLACES = {place: [key for key in model.model_fields if key != "folder"] for place, model in _MODELS.items()}
+PLACES["in an entry of llms"] = OF_LLMS
+"""The keys that each place of a grid takes."""
