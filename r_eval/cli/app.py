@@ -126,15 +126,12 @@ OPTION_AT_HOME = re.compile(r"^(--[\w-]+=)(~.*)", re.DOTALL)
 """An option such as --out=~/x, whose ~ a shell leaves alone."""
 
 
-def _at_home(option: re.Match[str]) -> str:
-    return option[1] + os.path.expanduser(option[2])  # noqa: PTH111  not every option is a path
-
-
 def main() -> None:
     """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
     _open_closed_streams()
     debug = "--debug" in sys.argv
-    arguments = [OPTION_AT_HOME.sub(_at_home, argument) for argument in sys.argv[1:] if argument != "--debug"]
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    arguments = [OPTION_AT_HOME.sub(lambda option: option[1] + os.path.expanduser(option[2]), word) for word in words]  # noqa: PTH111
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     if "--json" in arguments:

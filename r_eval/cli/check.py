@@ -15,8 +15,7 @@ def check(
     targets: Annotated[list[str], Argument(metavar="TARGET", help="Environments and files.")],
     call: Annotated[bool, Option("--call", help="Call servers too that do not declare their tools read-only.")] = False,
     environment: Annotated[
-        str | None,
-        Option(metavar="E", help="Run the gold programs of question files over this one."),
+        str | None, Option(metavar="E", help="Run the gold programs of question files over this one.")
     ] = None,
     settings: Settings = None,
     json: Json = False,

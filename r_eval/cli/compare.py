@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def compare(
     runs: RunPaths,
     systems: Annotated[
-        tuple[str, str] | None,
-        Option(metavar="A B", help="Two systems; the same one twice compares it between runs."),
+        tuple[str, str] | None, Option(metavar="A B", help="Two systems; the same one twice compares it between runs.")
     ] = None,
     metric: Annotated[str | None, Option(metavar="NAME", help="The metric; by default that of each task.")] = None,
     cluster: Annotated[

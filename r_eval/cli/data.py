@@ -72,8 +72,7 @@ def crud(
     ],
     llm: Annotated[str, Option(metavar="LLM", help="Writes the questions and texts, and judges them.")],
     out: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="The folder to write; by default crud-<folder>.", **OUT_FOLDER),
+        Path | None, Option(metavar="DIR", help="The folder to write; by default crud-<folder>.", **OUT_FOLDER)
     ] = None,
     count: Annotated[int, Option(metavar="N", min=1, help="Records of each task.")] = 10,
 ) -> None:
@@ -110,8 +109,7 @@ def extract_triples(
     out: Annotated[Path, Option(metavar="TRIPLES.tsv", help="The file to write.", **OUT_FILE)],
     known: Annotated[Path | None, Option(metavar="TRIPLES.tsv", help="Skip facts that are in this file.")] = None,
     names: Annotated[
-        Path | None,
-        Option(metavar="NAMES.txt", help="Entity names, one per line, with other spellings after tabs."),
+        Path | None, Option(metavar="NAMES.txt", help="Entity names, one per line, with other spellings after tabs.")
     ] = None,
 ) -> None:
     """Extract triples from documents with an LLM.
@@ -151,8 +149,7 @@ def suggest_templates(
     llm: Annotated[str, Option(metavar="LLM", help="Drafts the templates.")],
     out: Annotated[Path, Option(metavar="FILE.yaml", help="The template file to write.", **OUT_FILE)],
     source: Annotated[
-        Path | None,
-        Option("--from", metavar="TEMPLATES.yaml", help="Examples; by default the templates of its tasks."),
+        Path | None, Option("--from", metavar="TEMPLATES.yaml", help="Examples; by default the templates of its tasks.")
     ] = None,
     count: Annotated[int, Option(metavar="N", min=1, help="How many templates.")] = 10,
 ) -> None:
@@ -218,8 +215,7 @@ def write(
     runs: RunPaths,
     out: Annotated[Path, Option(metavar="DIR", help="The folder of the leaderboard.", **OUT_FOLDER)],
     season: Annotated[
-        list[Path] | None,
-        Option(metavar="QUESTIONS.jsonl", help="A question file with its season; repeatable."),
+        list[Path] | None, Option(metavar="QUESTIONS.jsonl", help="A question file with its season; repeatable.")
     ] = None,
 ) -> None:
     """Write the leaderboard of some runs; `write` may be left out.

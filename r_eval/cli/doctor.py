@@ -60,8 +60,7 @@ class Check(NamedTuple):
 
 def doctor(
     grid: Annotated[
-        Path | None,
-        Argument(metavar="GRID.yaml", help="Check what this grid needs; its servers are contacted."),
+        Path | None, Argument(metavar="GRID.yaml", help="Check what this grid needs; its servers are contacted.")
     ] = None,
     fetch: Annotated[
         bool, Option("--fetch", help="Fetch the embedded models that are missing, verified by SHA-256.")

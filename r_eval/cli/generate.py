@@ -36,17 +36,14 @@ def generate(
     file: Annotated[Path, Argument(metavar="FILE", help="A template file, a graph file or a world (.yaml).")],
     out: Annotated[Path, Option(metavar="FILE.jsonl", help="The question file to write.", **OUT_FILE)],
     count: Annotated[
-        int | None,
-        Option(metavar="N", min=1, help="How many; by default 20, or as many as in OLD.jsonl."),
+        int | None, Option(metavar="N", min=1, help="How many; by default 20, or as many as in OLD.jsonl.")
     ] = None,
     seed: Annotated[
-        int | None,
-        Option(metavar="S", help="Decides which records are used; by default 0, or a new one."),
+        int | None, Option(metavar="S", help="Decides which records are used; by default 0, or a new one.")
     ] = None,
     environment: Annotated[str | None, Option(metavar="E", help="Use this one instead of the file's.")] = None,
     refresh: Annotated[
-        list[Path] | None,
-        Option(metavar="OLD.jsonl", help="Make the next season: repeat none of its questions."),
+        list[Path] | None, Option(metavar="OLD.jsonl", help="Make the next season: repeat none of its questions.")
     ] = None,
     private: Annotated[
         Path | None,

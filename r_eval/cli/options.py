@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from r_eval.errors import UserError
+from r_eval.errors import Unwritable, UserError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -130,12 +130,15 @@ def keep_output_for_json() -> None:
 
 
 def flush_output() -> None:
-    """Write what is buffered; a reader that went away (a pager, `head`) is no error of ours."""
+    """Write what is buffered; a reader that went away (a pager, `head`) is no error of ours, a full disk is one."""
     for stream in filter(None, (_json_output, sys.stdout)):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if not isinstance(error, BrokenPipeError):
+                complain(str(Unwritable("standard output", error)))
+                sys.exit(1)
 
 
 def print_json(record: Any) -> None:

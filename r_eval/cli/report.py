@@ -22,16 +22,13 @@ MOST = 10
 def report(
     runs: RunPaths,
     out: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="The folder of the report; by default RUN/report.", **OUT_FOLDER),
+        Path | None, Option(metavar="DIR", help="The folder of the report; by default RUN/report.", **OUT_FOLDER)
     ] = None,
     max_seconds: Annotated[
-        float | None,
-        Option(metavar="X", min=0, help="Name the best system within X seconds per question."),
+        float | None, Option(metavar="X", min=0, help="Name the best system within X seconds per question.")
     ] = None,
     max_usd: Annotated[
-        float | None,
-        Option(metavar="X", min=0, help="Name the best system within X USD per question."),
+        float | None, Option(metavar="X", min=0, help="Name the best system within X USD per question.")
     ] = None,
     figures: Annotated[
         bool, Option("--figures/--no-figures", help="Draw figures for papers too; takes some seconds.")

@@ -20,8 +20,7 @@ def score(
     metric: Annotated[list[str] | None, Option(metavar="NAME", help="A further metric; repeat for several.")] = None,
     taxonomy: Annotated[str, Option(metavar="|".join(THRESHOLDS), help="The rule of the response types.")] = "strict",
     match_threshold: Annotated[
-        float | None,
-        Option(metavar="X", min=0, max=1, help="The lowest score that counts as a match."),
+        float | None, Option(metavar="X", min=0, max=1, help="The lowest score that counts as a match.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -14,8 +14,7 @@ from r_eval.errors import UserError
 def serve(
     environment: EnvironmentName,
     http: Annotated[
-        int | None,
-        Option(metavar="PORT", min=0, max=65535, help="Serve over HTTP; 0 takes any free port."),
+        int | None, Option(metavar="PORT", min=0, max=65535, help="Serve over HTTP; 0 takes any free port.")
     ] = None,
     mcp: Annotated[bool, Option("--mcp", help="Serve MCP on standard input and output.")] = False,
     host: Annotated[

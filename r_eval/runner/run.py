@@ -194,10 +194,10 @@ class Runner:
 
     def _work(self, llm: str) -> Iterator[tuple[PlannedCell, Question, int]]:
         """The missing episodes; made as they are taken, so that a million of them are never listed."""
-        wanted = self.store.missing if self.looks is None else self.looks.wanted
         for cell in self.plan.llm_cells(llm):
-            self._left[cell.cell] = self._missing(cell)
-            for episode in wanted(cell) if self._left[cell.cell] else ():
+            ledger = self.store.ledger(cell)
+            self._left[cell.cell] = ledger.left()
+            for episode in ledger.missing() if self.looks is None else self.looks.wanted(cell):
                 if self.stopping or llm in self._stopped or not self.gate.allows(llm):
                     return
                 yield cell, *episode
