@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -48,17 +48,8 @@ def holds_key(text: str) -> bool:
     return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
 
 
-OF_LLMS = (
-    "model",
-    "temperature",
-    "max_tokens",
-    "base_url",
-    "api_key_env",
-    "connections",
-    "context",
-    "price",
-    "timeout",
-)
+OF_LLMS = ["model", "temperature", "max_tokens", "base_url", "api_key_env", "native_tools", "connections", "price"]
+OF_LLMS += ["context", "timeout"]
 """Settings that many LLMs have."""
 OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
 OF_WORLD = ["variants", "noise", "resample"]
@@ -409,6 +400,8 @@ _MODELS: dict[str, type[BaseModel]] = {
     "in exclude": Exclude,
     "in an entry of tasks": TaskEntry,
 }
-PLACES = {place: [key for key in model.model_fields if key != "folder"] for place, model in _MODELS.items()}
-PLACES["in an entry of llms"] = OF_LLMS
+PLACES: dict[str, Sequence[str]] = {
+    **{place: [key for key in model.model_fields if key != "folder"] for place, model in _MODELS.items()},
+    "in an entry of llms": OF_LLMS,
+}
 """The keys that each place of a grid takes."""
