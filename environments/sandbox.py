@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import datetime
+import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Sequence
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.prelude import Prelude, TooLarge, read
 from r_eval.environments.schema import clip
+from r_eval.errors import UserError
 from r_eval.isolation import DaemonThreads
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ PRELUDE = "<python-input-0>"
 POLL_SECONDS = 0.5
 MOST_PROCESSES = 64
 """Programs that may be under way, most of them waiting for a call."""
+FORKED = 'this process was forked from one that has run programs; start it with multiprocessing\'s "spawn" instead'
+_used: set[int] = set()
+"""The processes that have used the sandbox, whose threads a fork does not have."""
 TODAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -97,6 +102,9 @@ class Sandbox:
 
     Args:
         workers: Programs that compute at the same time.
+
+    Raises:
+        UserError: When it is entered: a process forked from one that has run programs would wait for ever.
     """
 
     def __init__(self, workers: int = 2, limits: ProgramLimits | None = None) -> None:
@@ -108,6 +116,8 @@ class Sandbox:
         self._threads = DaemonThreads("sandbox")
 
     def __enter__(self) -> Sandbox:
+        if _used and os.getpid() not in _used:
+            raise UserError(FORKED)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -150,6 +160,7 @@ class Sandbox:
             if self._pool is None:
                 from pydantic_monty import Monty
 
+                _used.add(os.getpid())
                 most = max(self._workers, MOST_PROCESSES)
                 pool = Monty(min_processes=self._workers, max_processes=most, request_timeout=30.0)
                 # A terminal sends Ctrl-C to the processes too, and programs under way are to finish: they inherit that

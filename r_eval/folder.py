@@ -210,7 +210,9 @@ class RunFolder:
         Raises:
             UserError: A link in the run's folder is in the way.
         """
-        write_whole(cell.path(self.scores_root), (json_line(record) for record in records))
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        # half a pair of surrogates, which UTF-8 cannot have, is escaped
+        write_whole(cell.path(self.scores_root), (line.encode("utf-8", "backslashreplace") for line in lines))
 
 
 def line_id(line: bytes) -> bytes:
@@ -260,11 +262,6 @@ class Damage:
 @functools.lru_cache(maxsize=1000)
 def _warn_once(text: str) -> None:
     logger.warning(text)
-
-
-def json_line(record: dict[str, Any]) -> bytes:
-    """A record as a line of JSON; half a pair of surrogates, which UTF-8 cannot have, is escaped."""
-    return (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def validated(kind: type[R], record: dict[str, Any], path: Path, number: int) -> R:

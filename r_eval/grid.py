@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -48,6 +48,9 @@ def holds_key(text: str) -> bool:
     return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
 
 
+OF_LLMS = ["model", "temperature", "max_tokens", "base_url", "api_key_env", "native_tools", "connections", "price"]
+OF_LLMS += ["context", "timeout"]
+"""Settings that many LLMs have."""
 OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
 OF_WORLD = ["variants", "noise", "resample"]
 OF_DATA += OF_WORLD
@@ -347,7 +350,7 @@ class Grid(Section):
         try:
             data = {str(key): at_home(value) for key, value in file.data.items()}
             if "folder" in data:  # of a grid in Python
-                raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', _known(('folder',)))}")
+                raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', PLACES['at the top level'])}")
             grid = cls(**{"name": name, **data, "folder": path.parent})
             grid._file = file
             return grid
@@ -377,8 +380,11 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     key = ".".join(str(part) for part in loc)
     at = file.at(loc) if file else "Grid"
     if first["type"] == "extra_forbidden":
-        known = _known(loc)
-        return f"{at}: {unknown('key', key, known)}"
+        homes = [place for place, keys in PLACES.items() if loc[-1] in keys]
+        if homes and f"{loc[-1]}s" not in Grid.model_fields:
+            return f"{at}: unknown key '{key}': {loc[-1]} belongs {' or '.join(homes)}"
+        place = f"in {'an entry of tasks' if loc[0] == 'tasks' else loc[0]}" if len(loc) > 1 else ""
+        return f"{at}: {unknown('key', key, PLACES.get(place, PLACES['at the top level']))}"
     if first["type"] == "missing":
         return f"{at}: the key {key} is missing"
     reason = describe_invalid(first)
@@ -386,8 +392,16 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"
 
 
-def _known(loc: tuple[int | str, ...]) -> list[str]:
-    parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": Limits, "exclude": Exclude}
-    parts.update(stop_early=StopEarlyEntry, budget=BudgetEntry)
-    model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
-    return [name for name in model.model_fields if name != "folder"]
+_MODELS: dict[str, type[BaseModel]] = {
+    "at the top level": Grid,
+    "in limits": Limits,
+    "in budget": BudgetEntry,
+    "in stop_early": StopEarlyEntry,
+    "in exclude": Exclude,
+    "in an entry of tasks": TaskEntry,
+}
+PLACES: dict[str, Sequence[str]] = {
+    **{place: [key for key in model.model_fields if key != "folder"] for place, model in _MODELS.items()},
+    "in an entry of llms": OF_LLMS,
+}
+"""The keys that each place of a grid takes."""

@@ -84,7 +84,7 @@ class DaemonThreads:
     """Threads that are made as they are needed, used again, and never waited for at the end of the process."""
 
     def __init__(self, name: str) -> None:
-        self._name, self._numbers = name, itertools.count(1)
+        self._name, self._numbers, self._process = name, itertools.count(1), os.getpid()
         self._idle: queue.LifoQueue[queue.SimpleQueue[Job]] = queue.LifoQueue()
 
     async def run(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
@@ -96,6 +96,8 @@ class DaemonThreads:
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
         done: asyncio.Future[T] = loop.create_future()
+        if self._process != os.getpid():  # threads do not live on in a process that was forked
+            self._process, self._idle = os.getpid(), queue.LifoQueue()
         try:
             jobs = self._idle.get_nowait()
         except queue.Empty:
@@ -125,7 +127,7 @@ class ForeignLoop:
     """An event loop for foreign coroutines, in a daemon thread; one that is blocked is abandoned for a new one."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._name, self._process = name, os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._abandoned: list[asyncio.AbstractEventLoop] = []
 
@@ -136,8 +138,9 @@ class ForeignLoop:
         Raises:
             ForeignExit: It raised what is no `Exception`.
         """
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
+        if self._loop is None or self._process != os.getpid():
+            self._abandoned += filter(None, [self._loop])
+            self._loop, self._process = asyncio.new_event_loop(), os.getpid()
             threading.Thread(target=_run_forever, args=(self._loop,), name=self._name, daemon=True).start()
         loop = self._loop
         try:

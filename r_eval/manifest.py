@@ -5,6 +5,7 @@ More keys than these are let through, and keys that a run of an earlier version 
 
 from __future__ import annotations
 
+import operator
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -12,14 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from r_eval.records import SCHEMA, Count
 
 Number = Annotated[float, Field(ge=0, le=1e15)]
-
-
-def _empty(value: Any) -> bool:
-    return not value
-
-
-def _absent(value: Any) -> bool:
-    return value is None
 
 
 class ManifestPart(BaseModel):
@@ -44,8 +37,8 @@ class CellPart(ManifestPart):
     condition: str
     task: str
     episodes: Count
-    dropped: Count = Field(default=0, exclude_if=_empty)
-    skipped: Count = Field(default=0, exclude_if=_empty)
+    dropped: Count = Field(default=0, exclude_if=operator.not_)
+    skipped: Count = Field(default=0, exclude_if=operator.not_)
     fingerprint: str = ""
     parts: dict[str, str] = {}
 
@@ -61,7 +54,7 @@ class SystemPart(ManifestPart):
     name: str
     workflow: str
     llm: str
-    reference: bool = Field(default=False, exclude_if=_empty)
+    reference: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class TaskPart(ManifestPart):
@@ -75,14 +68,14 @@ class TaskPart(ManifestPart):
     """
 
     name: str
-    id: str | None = Field(default=None, exclude_if=_absent)
-    title: str | None = Field(default=None, exclude_if=_absent)
-    domain: str | None = Field(default=None, exclude_if=_absent)
-    level: str | None = Field(default=None, exclude_if=_absent)
-    metric: str | None = Field(default=None, exclude_if=_absent)
-    questions: Count | None = Field(default=None, exclude_if=_absent)
-    demonstrations: list[str] | None = Field(default=None, exclude_if=_absent)
-    data: dict[str, Any] | None = Field(default=None, exclude_if=_empty)
+    id: str | None = Field(default=None, exclude_if=operator.not_)
+    title: str | None = Field(default=None, exclude_if=operator.not_)
+    domain: str | None = Field(default=None, exclude_if=operator.not_)
+    level: str | None = Field(default=None, exclude_if=operator.not_)
+    metric: str | None = Field(default=None, exclude_if=operator.not_)
+    questions: Count | None = None
+    demonstrations: list[str] | None = Field(default=None, exclude_if=lambda ids: ids is None)
+    data: dict[str, Any] | None = Field(default=None, exclude_if=operator.not_)
 
 
 class LLMPart(ManifestPart):
@@ -94,9 +87,9 @@ class LLMPart(ManifestPart):
         unavailable: Why it could not be used.
     """
 
-    connections: Count | None = Field(default=None, exclude_if=_absent)
-    adaptations: dict[str, str] = Field(default={}, exclude_if=_empty)
-    unavailable: str | None = Field(default=None, exclude_if=_absent)
+    connections: Count | None = Field(default=None, exclude_if=operator.not_)
+    adaptations: dict[str, str] = Field(default={}, exclude_if=operator.not_)
+    unavailable: str | None = Field(default=None, exclude_if=operator.not_)
 
 
 class SpentPart(ManifestPart):
@@ -176,18 +169,18 @@ class Manifest(ManifestPart):
     created: str = ""
     updated: str = ""
     state: str
-    budget: list[ReachedPart] = Field(default=[], exclude_if=_empty)
+    budget: list[ReachedPart] = Field(default=[], exclude_if=operator.not_)
     versions: dict[str, str] = {}
-    seed: int | None = Field(default=None, exclude_if=_absent)
+    seed: int | None = None
     grid: GridPart = GridPart()
-    vary: VaryPart | None = Field(default=None, exclude_if=_absent)
+    vary: VaryPart | None = Field(default=None, exclude_if=operator.not_)
     systems: list[SystemPart] = []
     llms: dict[str, LLMPart] = {}
     tasks: list[TaskPart]
     conditions: list[str] = []
     cells: list[CellPart]
-    dropped: list[dict[str, Any]] = Field(default=[], exclude_if=_empty)
-    stopped: list[StoppedPart] = Field(default=[], exclude_if=_empty)
+    dropped: list[dict[str, Any]] = Field(default=[], exclude_if=operator.not_)
+    stopped: list[StoppedPart] = Field(default=[], exclude_if=operator.not_)
     spent: dict[str, SpentPart] = {}
     seconds: Number = 0.0
     left_out: list[CellPart] = []

@@ -7,6 +7,7 @@ from the gold answer is ever among the steps. The schema is public and versioned
 
 from __future__ import annotations
 
+import operator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -42,10 +43,6 @@ class Record(BaseModel):
             return cls(**values)
         except ValueError:
             return cls.model_construct(**values)
-
-
-def _empty(value: Any) -> bool:
-    return not value
 
 
 class Document(Record):
@@ -84,7 +81,7 @@ class Question(Record):
     evidence: list[str] = Field(default_factory=list)
     context: list[Document] = Field(default_factory=list)
     entities: list[str] = Field(default_factory=list)
-    query: str = Field(default="", exclude_if=_empty)
+    query: str = Field(default="", exclude_if=operator.not_)
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -112,9 +109,9 @@ class SentMessage(Record):
 
     role: str
     content: str
-    calls: list[dict[str, Any]] = Field(default_factory=list, exclude_if=_empty)
-    call_id: str = Field(default="", exclude_if=_empty)
-    name: str = Field(default="", exclude_if=_empty)
+    calls: list[dict[str, Any]] = Field(default_factory=list, exclude_if=operator.not_)
+    call_id: str = Field(default="", exclude_if=operator.not_)
+    name: str = Field(default="", exclude_if=operator.not_)
 
 
 class Step(Record):
@@ -148,15 +145,15 @@ class Step(Record):
     api: str | None = None
     arguments: dict[str, Any] | None = None
     observation: str | None = None
-    cut: bool = Field(default=False, exclude_if=_empty)
-    retrieved_ids: list[str] = Field(default_factory=list, exclude_if=_empty)
+    cut: bool = Field(default=False, exclude_if=operator.not_)
+    retrieved_ids: list[str] = Field(default_factory=list, exclude_if=operator.not_)
     error: str | None = None
-    request: list[Count] = Field(default_factory=list, exclude_if=_empty)
+    request: list[Count] = Field(default_factory=list, exclude_if=operator.not_)
     reasoning: str = ""
     seconds: Amount = 0.0
     tokens: Tokens | None = None
     depth: Count | None = None
-    replayed: bool = Field(default=False, exclude_if=_empty)
+    replayed: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class Outcome(Record):
@@ -172,7 +169,7 @@ class Outcome(Record):
     kind: OutcomeKind
     cause: str = ""
     detail: str = ""
-    traceback: str = Field(default="", exclude_if=_empty)
+    traceback: str = Field(default="", exclude_if=operator.not_)
 
 
 class Usage(Record):
@@ -259,7 +256,7 @@ class Episode(Record):
     usage: Usage = Field(default_factory=Usage)
     seconds: Seconds = Field(default_factory=Seconds)
     fingerprint: str = ""
-    checksum: str = Field(default="", exclude_if=_empty)
+    checksum: str = Field(default="", exclude_if=operator.not_)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
 

@@ -151,10 +151,6 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an LLM twice": ({"llms": ["openai/m", "openai/m"]}, "duplicate LLM 'openai/m'.*name: of its own"),
     "a task twice": ({"tasks": ["aminer/*", "aminer/soay-easy"]}, "duplicate task 'aminer/soay-easy'"),
-    "two names of one file": (
-        {"llms": [{"llm": "openai/m", "name": "a/b"}, {"llm": "openai/m", "name": "a__b"}]},
-        r"'direct\+a/b' and 'direct\+a__b'.* name",
-    ),
     "a condition twice": (
         {"conditions": ["faulty", {"condition": "faulty", "rate": 0.2}]},
         "duplicate condition 'faulty'; give one of them a name:",
@@ -189,6 +185,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "needs data: FILE, or an embedded task of PRGB",
     ),
     "noise that varies where no task has any": ({"vary": {"noise.weak": [2, 1]}}, "no task of the grid has noise"),
+    "a setting of an LLM": ({"temperature": 0}, r"'temperature': temperature belongs in an entry of llms"),
+    "a limit": ({"steps": 5}, r"'steps': steps belongs in limits"),
+    "a limit or a budget": ({"tokens": 5}, r"'tokens': tokens belongs in limits or in budget"),
+    "a budget among the limits": ({"limits": {"usd": 1}}, r"'limits.usd': usd belongs in budget"),
+    "the samples of one task": (
+        {"tasks": [{"task": "aminer/soay-easy", "samples": 2}]},
+        r"'tasks\.0\.samples': samples belongs at the top level",
+    ),
     "the name of no LLM": ({"llms": [{"llm": "openai/m", "name": "none"}]}, r"the LLM 'openai/m' .*'none'"),
 }
 

@@ -60,7 +60,8 @@ SLOW = (
     "tests/test_examples.py",
     "tests/test_published_results.py",
     "tests/cli/test_doctor.py",
-    "tests/cli/test_extracting.py",
+    "tests/cli/test_generate.py::test_triples_of",
+    "tests/cli/test_generate.py::test_questions_are_made",
     "tests/checks/test_environments.py::test_only_tools_that",
     # the browser beyond one visit to the page
     "tests/analysis/report/test_page.py::test_a_visit_with_a_dark_phone",

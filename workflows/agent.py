@@ -34,7 +34,6 @@ from r_eval.environments.sandbox import answer_text
 from r_eval.errors import MissingExtra
 from r_eval.files import is_file
 from r_eval.fingerprints import settings_hashes
-from r_eval.grid import Limits
 from r_eval.llms.json_text import FENCE
 from r_eval.llms.reply import encode_body
 from r_eval.text import clean
@@ -43,6 +42,7 @@ from r_eval.workflows.agent_server import AgentEpisode, open_episode
 from r_eval.workflows.answers import answered_after
 from r_eval.workflows.base import (
     Demonstration,
+    Limits,
     LLMProtocol,
     SessionProtocol,
     TaskInput,

@@ -25,11 +25,11 @@ from typing import Any
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.session import cut
-from r_eval.grid import Limits
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.records import Outcome
 from r_eval.workflows.base import (
     LimitReached,
+    Limits,
     LLMProtocol,
     SessionProtocol,
     TaskInput,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from r_eval.grid import Limits
 from r_eval.llms.base import Message, Reply, Request, ToolCall
 from r_eval.workflows.answers import finish_answer, free_answer
 from r_eval.workflows.base import (
     LimitReached,
+    Limits,
     LLMProtocol,
     SessionProtocol,
     TaskInput,

@@ -17,9 +17,17 @@ from typing import Any
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CHARACTERS_A_TOKEN, cut
 from r_eval.errors import UserError
-from r_eval.grid import Limits
 from r_eval.records import Question
-from r_eval.workflows.base import LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult, ended, positive_int
+from r_eval.workflows.base import (
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    positive_int,
+)
 from r_eval.workflows.direct import answer_once
 
 LENGTHS = ("top_k", "k", "limit", "max_results")

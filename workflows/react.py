@@ -11,13 +11,13 @@ import json
 from collections.abc import Sequence
 
 from r_eval.environments.schema import ApiSpec
-from r_eval.grid import Limits
 from r_eval.llms.base import Message, Request, ToolCall
 from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Step
 from r_eval.workflows.answers import THOUGHT, action_answer
 from r_eval.workflows.base import (
     LimitReached,
+    Limits,
     LLMProtocol,
     SessionProtocol,
     TaskInput,

@@ -19,10 +19,11 @@ import threading
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from r_eval.cli.options import complain
+from r_eval.cli.options import complain, flush_output, keep_output_for_json
 from r_eval.errors import Unwritable, UserError, describe_invalid
 
 COMMANDS = {
@@ -112,10 +113,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; works anywhere in the command.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
-    ] = False,
+    debug: Annotated[bool, Option("--debug", help="Show tracebacks; works anywhere in the command.")] = False,
+    version: Annotated[bool, Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None: ...
 
 
@@ -127,17 +126,16 @@ OPTION_AT_HOME = re.compile(r"^(--[\w-]+=)(~.*)", re.DOTALL)
 """An option such as --out=~/x, whose ~ a shell leaves alone."""
 
 
-def _at_home(option: re.Match[str]) -> str:
-    return option[1] + os.path.expanduser(option[2])  # noqa: PTH111  not every option is a path
-
-
 def main() -> None:
     """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
     _open_closed_streams()
     debug = "--debug" in sys.argv
-    arguments = [OPTION_AT_HOME.sub(_at_home, argument) for argument in sys.argv[1:] if argument != "--debug"]
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    arguments = [OPTION_AT_HOME.sub(lambda option: option[1] + os.path.expanduser(option[2]), word) for word in words]  # noqa: PTH111
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    if "--json" in arguments:
+        keep_output_for_json()
     try:
         app(arguments, prog_name="r-eval", standalone_mode=True)
     except KeyboardInterrupt:
@@ -150,10 +148,7 @@ def main() -> None:
         complain(message)
         sys.exit(status)
     finally:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:  # a reader that went away (a pager, `head`) is no error of ours
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        flush_output()
 
 
 def _open_closed_streams() -> None:
@@ -178,6 +173,8 @@ def _explain(error: Exception) -> tuple[str, int]:
 def script() -> None:
     """The console script: `main`, after which the process ends, whatever threads plug-ins have left behind."""
     status = 0
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         main()
     except SystemExit as end:
@@ -186,6 +183,13 @@ def script() -> None:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a further Ctrl-C would end the ending with a traceback
         exit_within(EXIT_SECONDS, status)
+
+
+def _interrupt(*_: object) -> None:
+    """Handle the first Ctrl-C; a further one in the same instant could lose what wakes an event loop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    exit_within(EXIT_SECONDS, 130)
+    raise KeyboardInterrupt
 
 
 def exit_within(seconds: float, status: int) -> None:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from r_eval.cli.options import EnvironmentName, Json, Settings, pair, print_json, print_lines, settings_of
 from r_eval.environments.base import Environment, EnvironmentFailure
@@ -42,13 +42,11 @@ def call(
     environment: EnvironmentName,
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="API [key=value]...", help="A call; further ones after -- are made in the same session."
-        ),
+        Argument(metavar="API [key=value]...", help="A call; further ones after -- are made in the same session."),
     ] = None,
     settings: Settings = None,
     prompt: Annotated[
-        str | None, typer.Option("--prompt", metavar="WORKFLOW", help="Print what this workflow sends to an LLM first.")
+        str | None, Option(metavar="WORKFLOW", help="Print what this workflow sends to an LLM first.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -72,7 +70,7 @@ def call(
             print_json(records if len(records) > 1 else records[0])
         else:
             print_lines(["\n\n".join(result.observation for result in results)])
-        raise typer.Exit(1 if any(result.error for result in results) else 0)
+        raise Exit(1 if any(result.error for result in results) else 0)
 
 
 def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, dict[str, str]]]:

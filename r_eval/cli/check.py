@@ -5,20 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from r_eval.checks import check_target
 from r_eval.cli.options import Json, Settings, print_json, print_lines, settings_of
 
 
 def check(
-    targets: Annotated[list[str], typer.Argument(metavar="TARGET", help="Environments and files.")],
-    call: Annotated[
-        bool, typer.Option("--call", help="Call servers too that do not declare their tools read-only.")
-    ] = False,
+    targets: Annotated[list[str], Argument(metavar="TARGET", help="Environments and files.")],
+    call: Annotated[bool, Option("--call", help="Call servers too that do not declare their tools read-only.")] = False,
     environment: Annotated[
-        str | None,
-        typer.Option("--environment", metavar="E", help="Run the gold programs of question files over this one."),
+        str | None, Option(metavar="E", help="Run the gold programs of question files over this one.")
     ] = None,
     settings: Settings = None,
     json: Json = False,
@@ -32,4 +29,4 @@ def check(
         print_json([dataclasses.asdict(finding) for finding in findings])
     else:
         print_lines(finding.line() for finding in findings)
-    raise typer.Exit(2 if any(finding.severity == "error" for finding in findings) else 0)
+    raise Exit(2 if any(finding.severity == "error" for finding in findings) else 0)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from r_eval.analysis.warnings import counted
 from r_eval.cli.options import Json, RunPaths, open_runs, print_json, print_lines
@@ -20,15 +20,12 @@ if TYPE_CHECKING:
 def compare(
     runs: RunPaths,
     systems: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--systems", metavar="A B", help="Two systems; the same one twice compares it between runs."),
+        tuple[str, str] | None, Option(metavar="A B", help="Two systems; the same one twice compares it between runs.")
     ] = None,
-    metric: Annotated[
-        str | None, typer.Option("--metric", metavar="NAME", help="The metric; by default that of each task.")
-    ] = None,
+    metric: Annotated[str | None, Option(metavar="NAME", help="The metric; by default that of each task.")] = None,
     cluster: Annotated[
         Literal["document", "template"],
-        typer.Option("--cluster", help="What makes questions depend on each other, besides their documents."),
+        Option(help="What makes questions depend on each other, besides their documents."),
     ] = "document",
     json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 from r_eval.analysis.warnings import counted
@@ -24,19 +25,15 @@ REPLY_TOKENS = 2048
 HEAD = "# Drafted by {llm}. Every program runs and its answers hold; check yourself whether the questions read well.\n"
 
 app = group("Prepare and publish question sets.")
-Questions = Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help="The question file.")]
+Questions = Annotated[Path, Argument(metavar="QUESTIONS.jsonl", help="The question file.")]
 
 
 @app.command(context_settings=SETTINGS)
 def split(
     questions: Questions,
-    public: Annotated[
-        Path, typer.Option("--public", metavar="FILE.jsonl", help="Write the questions here.", **OUT_FILE)
-    ],
-    private: Annotated[
-        Path, typer.Option("--private", metavar="FILE.jsonl", help="Write the answers here.", **OUT_FILE)
-    ],
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Decides the public ids.")] = 0,
+    public: Annotated[Path, Option(metavar="FILE.jsonl", help="Write the questions here.", **OUT_FILE)],
+    private: Annotated[Path, Option(metavar="FILE.jsonl", help="Write the answers here.", **OUT_FILE)],
+    seed: Annotated[int, Option(metavar="S", help="Decides the public ids.")] = 0,
 ) -> None:
     """Split a file into public questions and private answers."""
     from r_eval.tasks.questions import read_questions
@@ -55,15 +52,11 @@ def split(
 @app.command(context_settings=SETTINGS)
 def export(
     questions: Questions,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.", **OUT_FOLDER)],
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="The dataset's name; by default the file's.")
-    ] = None,
-    licence: Annotated[
-        str, typer.Option("--licence", metavar="LICENCE", help="The dataset's licence, such as cc-by-4.0.")
-    ] = "other",
+    out: Annotated[Path, Option(metavar="DIR", help="The folder to write.", **OUT_FOLDER)],
+    name: Annotated[str | None, Option(metavar="NAME", help="The dataset's name; by default the file's.")] = None,
+    licence: Annotated[str, Option(metavar="LICENCE", help="The dataset's licence, such as cc-by-4.0.")] = "other",
     demonstrations: Annotated[
-        Path | None, typer.Option("--demonstrations", metavar="FILE.jsonl", help="Write these as a split of their own.")
+        Path | None, Option(metavar="FILE.jsonl", help="Write these as a split of their own.")
     ] = None,
 ) -> None:
     """Write a question file as a Hugging Face dataset."""
@@ -75,14 +68,13 @@ def export(
 @app.command(context_settings=SETTINGS)
 def crud(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The reports: .txt or .md files, or one .jsonl file.", exists=True)
+        Path, Argument(metavar="FOLDER", help="The reports: .txt or .md files, or one .jsonl file.", exists=True)
     ],
-    llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Writes the questions and texts, and judges them.")],
+    llm: Annotated[str, Option(metavar="LLM", help="Writes the questions and texts, and judges them.")],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="The folder to write; by default crud-<folder>.", **OUT_FOLDER),
+        Path | None, Option(metavar="DIR", help="The folder to write; by default crud-<folder>.", **OUT_FOLDER)
     ] = None,
-    count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="Records of each task.")] = 10,
+    count: Annotated[int, Option(metavar="N", min=1, help="Records of each task.")] = 10,
 ) -> None:
     """Make CRUD data sets from a folder of reports.
 
@@ -112,19 +104,12 @@ def crud(
 
 @app.command("extract-triples", context_settings=SETTINGS)
 def extract_triples(
-    documents: Annotated[
-        Path, typer.Argument(metavar="DOCUMENTS", help="A .txt or .jsonl file, or a folder.", exists=True)
-    ],
-    llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Reads the documents.")],
-    out: Annotated[Path, typer.Option("--out", metavar="TRIPLES.tsv", help="The file to write.", **OUT_FILE)],
-    known: Annotated[
-        Path | None, typer.Option("--known", metavar="TRIPLES.tsv", help="Skip facts that are in this file.")
-    ] = None,
+    documents: Annotated[Path, Argument(metavar="DOCUMENTS", help="A .txt or .jsonl file, or a folder.", exists=True)],
+    llm: Annotated[str, Option(metavar="LLM", help="Reads the documents.")],
+    out: Annotated[Path, Option(metavar="TRIPLES.tsv", help="The file to write.", **OUT_FILE)],
+    known: Annotated[Path | None, Option(metavar="TRIPLES.tsv", help="Skip facts that are in this file.")] = None,
     names: Annotated[
-        Path | None,
-        typer.Option(
-            "--names", metavar="NAMES.txt", help="Entity names, one per line, with other spellings after tabs."
-        ),
+        Path | None, Option(metavar="NAMES.txt", help="Entity names, one per line, with other spellings after tabs.")
     ] = None,
 ) -> None:
     """Extract triples from documents with an LLM.
@@ -161,13 +146,12 @@ def extract_triples(
 @app.command("suggest-templates", context_settings=SETTINGS)
 def suggest_templates(
     environment: EnvironmentName,
-    llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Drafts the templates.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.yaml", help="The template file to write.", **OUT_FILE)],
+    llm: Annotated[str, Option(metavar="LLM", help="Drafts the templates.")],
+    out: Annotated[Path, Option(metavar="FILE.yaml", help="The template file to write.", **OUT_FILE)],
     source: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="TEMPLATES.yaml", help="Examples; by default the templates of its tasks."),
+        Path | None, Option("--from", metavar="TEMPLATES.yaml", help="Examples; by default the templates of its tasks.")
     ] = None,
-    count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="How many templates.")] = 10,
+    count: Annotated[int, Option(metavar="N", min=1, help="How many templates.")] = 10,
 ) -> None:
     """Have an LLM draft further templates.
 
@@ -229,10 +213,9 @@ app.add_typer(leaderboard, name="leaderboard")
 @leaderboard.command(context_settings=SETTINGS)
 def write(
     runs: RunPaths,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the leaderboard.", **OUT_FOLDER)],
+    out: Annotated[Path, Option(metavar="DIR", help="The folder of the leaderboard.", **OUT_FOLDER)],
     season: Annotated[
-        list[Path] | None,
-        typer.Option("--season", metavar="QUESTIONS.jsonl", help="A question file with its season; repeatable."),
+        list[Path] | None, Option(metavar="QUESTIONS.jsonl", help="A question file with its season; repeatable.")
     ] = None,
 ) -> None:
     """Write the leaderboard of some runs; `write` may be left out.
@@ -247,10 +230,8 @@ def write(
 @leaderboard.command(context_settings=SETTINGS)
 def submit(
     run: RunPath,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The file to write, such as my-system.json.", **OUT_FILE)
-    ],
-    system: Annotated[str, typer.Option("--system", help="The system to submit, where the run has several.")] = "",
+    out: Annotated[Path, Option(metavar="FILE", help="The file to write, such as my-system.json.", **OUT_FILE)],
+    system: Annotated[str, Option(help="The system to submit, where the run has several.")] = "",
 ) -> None:
     """Package a run's answers for submission (results.json)."""
     from r_eval.analysis.submissions import package
@@ -263,9 +244,9 @@ def submit(
 
 @leaderboard.command(context_settings=SETTINGS)
 def add(
-    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The folder of a leaderboard.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Answers that were sent in (results.json).")],
-    approved_by: Annotated[str, typer.Option("--approved-by", metavar="NAME", help="Who approved them.")],
+    board: Annotated[Path, Argument(metavar="BOARD", help="The folder of a leaderboard.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Answers that were sent in (results.json).")],
+    approved_by: Annotated[str, Option(metavar="NAME", help="Who approved them.")],
 ) -> None:
     """Add answers that were sent in, and write the leaderboard anew."""
     from r_eval.analysis.leaderboard import approve

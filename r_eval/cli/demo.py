@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-import typer
+from typer import Exit
 
 from r_eval.cli.options import Cache, Limit, Out, Quiet
 from r_eval.cli.run import run_grid
@@ -15,4 +15,4 @@ from r_eval.grid import Grid
 def demo(out: Out = None, limit: Limit = None, cache: Cache = None, quiet: Quiet = False) -> None:
     """Run the embedded grid: no network, no key, no GPU."""
     grid = Grid.load(Path(str(files("r_eval").joinpath("demo.yaml"))))
-    raise typer.Exit(run_grid(grid, out, quiet=quiet, limit=limit, cache=cache))
+    raise Exit(run_grid(grid, out, quiet=quiet, limit=limit, cache=cache))

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-import typer
+from typer import Argument, Exit, Option
 
 from r_eval import __version__
 from r_eval.analysis.warnings import counted
@@ -60,11 +60,10 @@ class Check(NamedTuple):
 
 def doctor(
     grid: Annotated[
-        Path | None,
-        typer.Argument(metavar="GRID.yaml", help="Check what this grid needs; its servers are contacted."),
+        Path | None, Argument(metavar="GRID.yaml", help="Check what this grid needs; its servers are contacted.")
     ] = None,
     fetch: Annotated[
-        bool, typer.Option("--fetch", help="Fetch the embedded models that are missing, verified by SHA-256.")
+        bool, Option("--fetch", help="Fetch the embedded models that are missing, verified by SHA-256.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -88,7 +87,7 @@ def doctor(
         lines = [f"r-eval {__version__}, Python {platform.python_version()}"]
         lines += [f"{check.status:<7}  {check.about}{check.todo and f'; {check.todo}'}" for check in checks]
         print_lines([*lines, f"next: {first}"])
-    raise typer.Exit(1 if needed and grid is not None else 0)
+    raise Exit(1 if needed and grid is not None else 0)
 
 
 def _installed() -> Iterator[Check]:

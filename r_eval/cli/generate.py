@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
+from typer import Argument, Exit, Option
 
 from r_eval.cli.options import OUT_FILE, complain, print_lines
 from r_eval.environments.base import Environment, EnvironmentFailure
@@ -33,32 +33,23 @@ COUNT = 20
 
 
 def generate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A template file, a graph file or a world (.yaml).")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The question file to write.", **OUT_FILE)],
+    file: Annotated[Path, Argument(metavar="FILE", help="A template file, a graph file or a world (.yaml).")],
+    out: Annotated[Path, Option(metavar="FILE.jsonl", help="The question file to write.", **OUT_FILE)],
     count: Annotated[
-        int | None,
-        typer.Option("--count", metavar="N", min=1, help="How many; by default 20, or as many as in OLD.jsonl."),
+        int | None, Option(metavar="N", min=1, help="How many; by default 20, or as many as in OLD.jsonl.")
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option("--seed", metavar="S", help="Decides which records are used; by default 0, or a new one."),
+        int | None, Option(metavar="S", help="Decides which records are used; by default 0, or a new one.")
     ] = None,
-    environment: Annotated[
-        str | None, typer.Option("--environment", metavar="E", help="Use this one instead of the file's.")
-    ] = None,
+    environment: Annotated[str | None, Option(metavar="E", help="Use this one instead of the file's.")] = None,
     refresh: Annotated[
-        list[Path] | None,
-        typer.Option("--refresh", metavar="OLD.jsonl", help="Make the next season: repeat none of its questions."),
+        list[Path] | None, Option(metavar="OLD.jsonl", help="Make the next season: repeat none of its questions.")
     ] = None,
     private: Annotated[
         Path | None,
-        typer.Option(
-            "--private", metavar="FILE.jsonl", help="Write the answers here; --out has the questions only.", **OUT_FILE
-        ),
+        Option(metavar="FILE.jsonl", help="Write the answers here; --out has the questions only.", **OUT_FILE),
     ] = None,
-    paraphrase: Annotated[
-        str | None, typer.Option("--paraphrase", metavar="LLM", help="Have this LLM reword the questions.")
-    ] = None,
+    paraphrase: Annotated[str | None, Option(metavar="LLM", help="Have this LLM reword the questions.")] = None,
 ) -> None:
     """Generate questions with gold answers.
 
@@ -146,7 +137,7 @@ def _name_what_is_missing(file: Path, maker: _QuestionMaker, made: Generated, nu
     barren = [template for template in maker.templates if template not in fruitful]
     if barren and not len(made.questions) >= count < len(maker.templates):  # with few questions, some are not tried
         complain(f"no question from: {', '.join(barren)}. r-eval check {shlex.quote(str(file))} says why")
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _counts(reasons: Counter[str]) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
 from r_eval import plugins
 from r_eval.cli.options import Json, print_json
@@ -17,9 +17,7 @@ KINDS = ("workflows", "llms", "environments", "tasks", "conditions", "metrics")
 
 
 def list_(
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="workflows, llms, environments, tasks, conditions or metrics.")
-    ],
+    kind: Annotated[str, Argument(metavar="KIND", help="workflows, llms, environments, tasks, conditions or metrics.")],
     json: Json = False,
 ) -> None:
     """List what a grid can name."""

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from r_eval.cli.options import OUT_FOLDER
 from r_eval.errors import UserError
@@ -15,10 +15,10 @@ from r_eval.scaffold import new_domain
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="domain", help="What to write; domain is the only kind.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="For example my-recipes.")],
+    kind: Annotated[str, Argument(metavar="domain", help="What to write; domain is the only kind.")],
+    name: Annotated[str, Argument(metavar="NAME", help="For example my-recipes.")],
     folder: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="The folder to write; by default ./NAME.", **OUT_FOLDER)
+        Path | None, Option("--dir", metavar="DIR", help="The folder to write; by default ./NAME.", **OUT_FOLDER)
     ] = None,
 ) -> None:
     """Write a runnable starting point for your own domain.

@@ -9,11 +9,11 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from r_eval.errors import UserError
+from r_eval.errors import Unwritable, UserError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,25 +25,21 @@ OUT_FOLDER: dict[str, Any] = {"file_okay": False, "writable": True}
 """Settings of options that name a file or a folder to write: what cannot be written is refused before any work."""
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="The folder of the run; by default runs/<grid name>.", **OUT_FOLDER),
+    Option("--out", metavar="DIR", help="The folder of the run; by default runs/<grid name>.", **OUT_FOLDER),
 ]
-Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="Keep the first N questions of every task.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Limit = Annotated[int | None, Option("--limit", metavar="N", min=1, help="Keep the first N questions of every task.")]
+Quiet = Annotated[bool, Option("--quiet", help="Show no progress.")]
 Cache = Annotated[
     bool | None,
-    typer.Option("--cache/--no-cache", help="Reuse replies of earlier runs; by default for LLMs at temperature 0."),
+    Option("--cache/--no-cache", help="Reuse replies of earlier runs; by default for LLMs at temperature 0."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-EnvironmentName = Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")
-]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+EnvironmentName = Annotated[str, Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")]
+Settings = Annotated[list[str] | None, Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")]
 MOST_COLUMNS = 1000
 """Of a table that is printed into a file."""
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
-RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
+RunPath = Annotated[Path, Argument(metavar="RUN", help="The folder of a run.")]
+RunPaths = Annotated[list[Path], Argument(metavar="RUN", help="Folders of runs.")]
 
 
 def pair(word: str) -> tuple[str, str]:
@@ -118,6 +114,33 @@ def harmless(text: str) -> str:
     return text.translate(_SIGNS)
 
 
+_json_output: IO[str] | None = None
+
+
+def keep_output_for_json() -> None:
+    """From now on, whatever is printed goes to standard error, by plug-ins, C code and child processes too, and only
+    `print_json` writes to standard output.
+    """
+    global _json_output
+    _json_output = sys.stdout
+    with contextlib.suppress(OSError):  # in a test it has no descriptor
+        _json_output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", errors="backslashreplace")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr
+
+
+def flush_output() -> None:
+    """Write what is buffered; a reader that went away (a pager, `head`) is no error of ours, a full disk is one."""
+    for stream in filter(None, (_json_output, sys.stdout)):
+        try:
+            stream.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if not isinstance(error, BrokenPipeError):
+                complain(str(Unwritable("standard output", error)))
+                sys.exit(1)
+
+
 def print_json(record: Any) -> None:
     """One line of JSON on standard output."""
     try:
@@ -126,7 +149,7 @@ def print_json(record: Any) -> None:
         from pydantic_core import from_json, to_json
 
         text = json.dumps(from_json(to_json(record, inf_nan_mode="null")), ensure_ascii=False)
-    sys.stdout.write(f"{text}\n")
+    (_json_output or sys.stdout).write(f"{text}\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from r_eval.cli.options import OUT_FOLDER, RunPaths, complain, open_runs, print_lines
 from r_eval.errors import UserError
@@ -22,21 +22,18 @@ MOST = 10
 def report(
     runs: RunPaths,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="The folder of the report; by default RUN/report.", **OUT_FOLDER),
+        Path | None, Option(metavar="DIR", help="The folder of the report; by default RUN/report.", **OUT_FOLDER)
     ] = None,
     max_seconds: Annotated[
-        float | None,
-        typer.Option("--max-seconds", metavar="X", min=0, help="Name the best system within X seconds per question."),
+        float | None, Option(metavar="X", min=0, help="Name the best system within X seconds per question.")
     ] = None,
     max_usd: Annotated[
-        float | None,
-        typer.Option("--max-usd", metavar="X", min=0, help="Name the best system within X USD per question."),
+        float | None, Option(metavar="X", min=0, help="Name the best system within X USD per question.")
     ] = None,
     figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Draw figures for papers too; takes some seconds.")
+        bool, Option("--figures/--no-figures", help="Draw figures for papers too; takes some seconds.")
     ] = True,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    open_page: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Write the report of one or more runs: a page, tables and figures."""
     from r_eval.analysis.deployment import choose

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
 import hashlib
 import itertools
 import json
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
 from r_eval.analysis.warnings import counted
 from r_eval.api import Run, arun, in_event_loop
@@ -35,7 +37,6 @@ from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import INFRASTRUCTURE_FAILURES
-from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import PlannedCell, resolve
 from r_eval.runner.run import Runner
 from r_eval.runner.store import refuse_changes
@@ -52,28 +53,20 @@ MOST_REASONS = 3
 
 def run(
     grid: Annotated[
-        Path | None, typer.Argument(metavar="GRID.yaml", help="The grid file; or define a grid by the flags below.")
+        Path | None, Argument(metavar="GRID.yaml", help="The grid file; or define a grid by the flags below.")
     ] = None,
-    workflow: Annotated[
-        list[str] | None, typer.Option("--workflow", metavar="W", help="A workflow; repeat for several.")
-    ] = None,
-    llm: Annotated[list[str] | None, typer.Option("--llm", metavar="L", help="An LLM; repeat for several.")] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", metavar="T", help="A task; repeat for several.")] = None,
-    samples: Annotated[
-        int | None, typer.Option("--samples", metavar="N", min=1, help="Questions per task; by default all.")
-    ] = None,
+    workflow: Annotated[list[str] | None, Option(metavar="W", help="A workflow; repeat for several.")] = None,
+    llm: Annotated[list[str] | None, Option(metavar="L", help="An LLM; repeat for several.")] = None,
+    task: Annotated[list[str] | None, Option(metavar="T", help="A task; repeat for several.")] = None,
+    samples: Annotated[int | None, Option(metavar="N", min=1, help="Questions per task; by default all.")] = None,
     out: Out = None,
     limit: Limit = None,
-    connections: Annotated[
-        int | None, typer.Option("--connections", metavar="N", min=1, help="Concurrent requests to every LLM.")
-    ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", metavar="local|ray", help="local: this process; ray: a Ray cluster.")
-    ] = "local",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Move an old run in the folder aside and start over.")] = False,
+    connections: Annotated[int | None, Option(metavar="N", min=1, help="Concurrent requests to every LLM.")] = None,
+    engine: Annotated[str, Option(metavar="local|ray", help="local: this process; ray: a Ray cluster.")] = "local",
+    fresh: Annotated[bool, Option("--fresh", help="Move an old run in the folder aside and start over.")] = False,
     cache: Cache = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would run and what it may cost; run nothing.")
+        bool, Option("--dry-run", help="Print what would run and what it may cost; run nothing.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -89,7 +82,7 @@ def run(
         print_plan(loaded, out, json, limit=limit, fresh=fresh)
         return
     options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
-    raise typer.Exit(run_grid(loaded, out, quiet=quiet, as_json=json, **options))
+    raise Exit(run_grid(loaded, out, quiet=quiet, as_json=json, **options))
 
 
 def read_grid(path: Path | None, flags: dict[str, Any]) -> Grid:
@@ -120,8 +113,8 @@ def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool
     """
     path = out if out is not None else Path("runs") / grid.name
     try:
-        with make_observer(quiet) as observer:
-            result = in_event_loop(_run(grid, out, observer, options))
+        with make_observer(quiet) as observer, stopped_by_signals() as on_runner:
+            result = in_event_loop(arun(grid, out, observer=observer, on_runner=on_runner, **options))
         if not result.folder.run_file.exists():  # stopped before there was anything to write
             raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -171,9 +164,14 @@ def exit_status(result: Run, state: str) -> int:
     return 0 if state == "complete" else 1
 
 
-async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dict[str, Any]) -> Run:
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    before: dict[signal.Signals, Any] = {}
+@contextlib.contextmanager
+def stopped_by_signals() -> Iterator[Callable[[Runner], None]]:
+    """For `on_runner`: the first Ctrl-C lets the episodes in progress end, a further one cancels them.
+
+    Raises:
+        KeyboardInterrupt: They were cancelled.
+    """
+    before = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
 
     def on_runner(runner: Runner) -> None:
         for planned in runner.plan.tasks:
@@ -181,8 +179,7 @@ async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dic
                 complain(f"task '{planned.task.name}': {planned.task.notes}")
         for drop in runner.plan.drops:
             complain(str(drop))
-
-        signals = itertools.count()
+        task, loop, signals = asyncio.current_task(), asyncio.get_running_loop(), itertools.count()
 
         def stop(*_: object) -> None:
             """Handle a signal; not as a callback of the loop, since a plug-in may block it."""
@@ -193,11 +190,11 @@ async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dic
                 loop.call_soon_threadsafe(runner.stop)
                 os.write(sys.stderr.fileno(), FINISHING)
 
-        for name in (signal.SIGINT, signal.SIGTERM):
-            before[name] = signal.signal(name, stop)
+        for name in before:
+            signal.signal(name, stop)
 
     try:
-        return await arun(grid, out, observer=observer, on_runner=on_runner, **options)
+        yield on_runner
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:

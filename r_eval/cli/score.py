@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from r_eval.analysis.metrics import summaries
 from r_eval.analysis.response_types import THRESHOLDS
@@ -17,15 +17,10 @@ if TYPE_CHECKING:
 
 def score(
     run: RunPath,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", metavar="NAME", help="A further metric; repeat for several.")
-    ] = None,
-    taxonomy: Annotated[
-        str, typer.Option("--taxonomy", metavar="|".join(THRESHOLDS), help="The rule of the response types.")
-    ] = "strict",
+    metric: Annotated[list[str] | None, Option(metavar="NAME", help="A further metric; repeat for several.")] = None,
+    taxonomy: Annotated[str, Option(metavar="|".join(THRESHOLDS), help="The rule of the response types.")] = "strict",
     match_threshold: Annotated[
-        float | None,
-        typer.Option("--match-threshold", metavar="X", min=0, max=1, help="The lowest score that counts as a match."),
+        float | None, Option(metavar="X", min=0, max=1, help="The lowest score that counts as a match.")
     ] = None,
     json: Json = False,
 ) -> None:

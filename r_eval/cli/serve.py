@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option, echo
 
 from r_eval.cli.options import EnvironmentName, Settings, settings_of
 from r_eval.environments.opening import open_environment
@@ -14,12 +14,11 @@ from r_eval.errors import UserError
 def serve(
     environment: EnvironmentName,
     http: Annotated[
-        int | None,
-        typer.Option("--http", metavar="PORT", min=0, max=65535, help="Serve over HTTP; 0 takes any free port."),
+        int | None, Option(metavar="PORT", min=0, max=65535, help="Serve over HTTP; 0 takes any free port.")
     ] = None,
-    mcp: Annotated[bool, typer.Option("--mcp", help="Serve MCP on standard input and output.")] = False,
+    mcp: Annotated[bool, Option("--mcp", help="Serve MCP on standard input and output.")] = False,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Listen here; any but the default is open to the network.")
+        str, Option(metavar="ADDRESS", help="Listen here; any but the default is open to the network.")
     ] = "127.0.0.1",
     settings: Settings = None,
 ) -> None:
@@ -38,6 +37,6 @@ def serve(
     from r_eval.environments.serve.http import serve_http
 
     def started(address: str) -> None:
-        typer.echo(f"{environment} at {address} (Ctrl-C stops it)", err=True)
+        echo(f"{environment} at {address} (Ctrl-C stops it)", err=True)
 
     serve_http(opened, http, host, started=started)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
-import typer
 from rich.cells import cell_len, set_cell_size
+from typer import Argument, Option
 
 from r_eval.analysis.response_types import NAMES, TYPES
 from r_eval.analysis.scoring import ensure_scored, is_current
@@ -35,14 +35,14 @@ INDENT = " " * 6
 def show(
     run: RunPath,
     episode_id: Annotated[
-        str | None, typer.Argument(metavar="EPISODE_ID", help="Print this transcript; a unique prefix is enough.")
+        str | None, Argument(metavar="EPISODE_ID", help="Print this transcript; a unique prefix is enough.")
     ] = None,
     type_: Annotated[
-        list[str] | None, typer.Option("--type", metavar="RE", help="List this response type only; repeatable.")
+        list[str] | None, Option("--type", metavar="RE", help="List this response type only; repeatable.")
     ] = None,
-    task: Annotated[str, typer.Option(metavar="TASK", help="List this task only, or a glob such as wiki/*.")] = "*",
-    system: Annotated[str, typer.Option(metavar="SYSTEM", help="List this system only, or a glob: react+*.")] = "*",
-    prompt: Annotated[bool, typer.Option("--prompt", help="Print the messages that were sent too.")] = False,
+    task: Annotated[str, Option(metavar="TASK", help="List this task only, or a glob such as wiki/*.")] = "*",
+    system: Annotated[str, Option(metavar="SYSTEM", help="List this system only, or a glob: react+*.")] = "*",
+    prompt: Annotated[bool, Option("--prompt", help="Print the messages that were sent too.")] = False,
     json: Json = False,
 ) -> None:
     """List the episodes of a run, or print the transcript of one.

@@ -64,7 +64,7 @@ class Looks:
     def wanted(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
         """The missing episodes of a cell up to the next look, found as they are taken."""
         look_of = self._races[cell.cell.condition].look_of
-        return (one for one in self._store.missing(cell) if look_of(cell.cell.task, one[0].id) == self._look)
+        return (one for one in self._store.ledger(cell).missing() if look_of(cell.cell.task, one[0].id) == self._look)
 
     def lacks_any(self) -> bool:
         """Whether an episode up to the next look is missing."""

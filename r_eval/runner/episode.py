@@ -12,7 +12,7 @@ import functools
 import hashlib
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from r_eval.environments.base import EnvironmentFailure, threads
@@ -103,7 +103,7 @@ async def run_episode(
         started = time.perf_counter()  # what opening takes, such as reading a whole wiki, is not the system's time
         task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         async with clock.running():
-            ending = await _by_itself(_run_workflow(cell.workflow, task_input, session, episode_llm, limits), clock)
+            ending = await _run_workflow(cell.workflow, task_input, session, episode_llm, limits, clock)
     except Unwritable:
         raise
     except BaseException as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
@@ -191,8 +191,8 @@ def _task_input(cell: PlannedCell, question: Question, demonstrations: tuple[Dem
     )
 
 
-async def _by_itself(work: Coroutine[Any, Any, WorkflowResult], clock: Clock) -> WorkflowResult:
-    """What a workflow returns, in a task of its own, so that one that cancels its task ends its episode alone.
+async def _by_itself(work: Awaitable[Any], clock: Clock) -> Any:
+    """What a workflow returns or raises, in a task of its own: one that cancels its task ends its episode alone.
 
     One that swallows its cancellation, as `except:` in a loop does, is left behind; see `EpisodeLLM.generate`.
     """
@@ -211,12 +211,11 @@ async def _by_itself(work: Coroutine[Any, Any, WorkflowResult], clock: Clock) ->
     ending, error = task.result()
     if error is not None:
         raise error
-    assert ending is not None
     return ending
 
 
 async def _run_workflow(
-    workflow: Workflow, task_input: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
+    workflow: Workflow, task_input: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits, clock: Clock
 ) -> WorkflowResult:
     """How a workflow ends, a last chance included; of the exceptions of a `TaskGroup`, the first counts.
 
@@ -224,9 +223,7 @@ async def _run_workflow(
         TypeError: A workflow of the user's own returned something else.
     """
     try:
-        ending, error = await contained(workflow.run(task_input, session, llm, limits))
-        if error is not None:
-            raise error
+        ending = await _by_itself(workflow.run(task_input, session, llm, limits), clock)
         if not (isinstance(ending, WorkflowResult) and isinstance(ending.outcome, Outcome)):
             raise TypeError(
                 f"{type(workflow).__name__}.run returned no WorkflowResult with an Outcome: {ending!r:.200}"

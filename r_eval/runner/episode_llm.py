@@ -119,7 +119,7 @@ class EpisodeLLM:
         self._steps.append(
             Step.of(
                 kind="thought",
-                text=as_text(whole),
+                text="\n".join(filter(None, [whole.text, *map(format_tool_call, whole.tool_calls)])),
                 error="invented" if invented else whole.flaw,
                 request=self._request,
                 reasoning=whole.reasoning,
@@ -191,11 +191,6 @@ class EpisodeLLM:
         usage.estimated = usage.estimated or reply.estimated
         cost = self._llm.cost(reply.tokens) if self._llm else None
         usage.cost = None if cost is None or usage.cost is None else usage.cost + cost
-
-
-def as_text(reply: Reply) -> str:
-    """A reply as one text, native calls in the notation of calls written as text."""
-    return "\n".join(filter(None, [reply.text, *(format_tool_call(call) for call in reply.tool_calls)]))
 
 
 class ContextTruncator:

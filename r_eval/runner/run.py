@@ -156,19 +156,20 @@ class Runner:
     async def _run_llms(self, llms: list[str], stack: contextlib.AsyncExitStack) -> None:
         """Run what is missing; with early stopping look by look, and what failed once more before each look."""
         pools: dict[str, EpisodePool] = {}
-
-        async def try_all() -> None:
+        is_second = False
+        while True:
             async with asyncio.TaskGroup() as group:
-                self._running = [group.create_task(self._run_llm(llm, pools, stack)) for llm in llms]
-
-        await try_all()
-        while self.looks is not None and not self.looks.is_over:
-            if self.looks.lacks_any():
-                await try_all()
+                self._running = []
+                for llm in llms:
+                    self._running.append(group.create_task(self._run_llm(llm, pools, stack)))
+            if self.looks is None or self.looks.is_over:
+                return
+            is_second = not is_second and self.looks.lacks_any()
+            if is_second:
+                continue
             if self.stopping or self.gate.exhausted():
                 return
             await self.looks.take()
-            await try_all()
 
     async def _run_llm(self, llm: str, pools: dict[str, EpisodePool], stack: contextlib.AsyncExitStack) -> None:
         """Run the missing episodes of one LLM; where it cannot be opened, none of them is begun."""
@@ -193,10 +194,10 @@ class Runner:
 
     def _work(self, llm: str) -> Iterator[tuple[PlannedCell, Question, int]]:
         """The missing episodes; made as they are taken, so that a million of them are never listed."""
-        wanted = self.store.missing if self.looks is None else self.looks.wanted
         for cell in self.plan.llm_cells(llm):
-            self._left[cell.cell] = self._missing(cell)
-            for episode in wanted(cell) if self._left[cell.cell] else ():
+            ledger = self.store.ledger(cell)
+            self._left[cell.cell] = ledger.left()
+            for episode in ledger.missing() if self.looks is None else self.looks.wanted(cell):
                 if self.stopping or llm in self._stopped or not self.gate.allows(llm):
                     return
                 yield cell, *episode

@@ -31,7 +31,7 @@ from r_eval.fingerprints import changed_parts
 from r_eval.folder import Cell, RunFolder, described
 from r_eval.llms.replay import LLMUsage
 from r_eval.manifest import Manifest, StoppedPart
-from r_eval.records import Episode, Outcome, Question
+from r_eval.records import Episode, Outcome
 from r_eval.runner.budget import Stopwatch
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
@@ -128,10 +128,6 @@ class Store:
             with _writable(path):
                 self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, path)
         return self._ledgers[cell.cell]
-
-    def missing(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
-        """The episodes of a cell that are still to be run, found as they are taken."""
-        return self.ledger(cell).missing()
 
     def is_complete(self) -> bool:
         """Whether every episode is recorded, and none is an infrastructure failure."""

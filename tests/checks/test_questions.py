@@ -1,4 +1,5 @@
-"""What the check of questions finds: in their form, in programs, in the embedded tasks, in published datasets."""
+"""What the check of questions finds, in their form, in programs, in the embedded tasks, in published datasets; and the
+check of a template file."""
 
 from __future__ import annotations
 
@@ -158,3 +159,48 @@ def test_the_records_of_a_published_dataset_are_counted_and_the_broken_ones_name
     (tmp_path / "h.json").write_text(json.dumps(records), encoding="utf-8")
     found = [finding.line() for finding in check(str(tmp_path / "h.json"))]
     assert [line for line, part in zip(found, lines, strict=False) if part not in line] == []
+
+
+HEAD = "environment: ./recipes.py\ntemplates:\n"
+GOOD = """  - id: minutes
+    level: KS
+    from: dish
+    question: How long does {{ dish.name }} take?
+    program: |
+      answer = str(find_dish(name=dish["name"])[0]["dish_id"])
+"""
+
+
+OF_TEMPLATES: dict[str, tuple[tuple[str, str], str, list[str]]] = {
+    "records that are not there": (
+        ("from: dish", "from: dishes"),
+        "3: error",
+        ["the environment has no records of kind 'dishes'; fix the template, or the environment's records()"],
+    ),
+    "programs that fail are counted with their reason and an example": (
+        ("find_dish(name=", "find_dish(title="),
+        "3: error",
+        ["30 records dropped: program: bad_arguments, such as: line 1", "find_dish has no argument 'title'"],
+    ),
+    "a where that leaves everything out": (
+        ("    question", '    where: dish["minutes"] > 999\n    question'),
+        "3: error",
+        ["it gives no question"],
+    ),
+    "ambiguous questions": (
+        ("{{ dish.name }}", "a {{ dish.cuisine }} dish"),
+        "3: warning",
+        ["8 records dropped: ambiguous"],
+    ),
+    "answers that are in any text": (("answer = str(", "answer = len("), "3: warning", ["has no evidence"]),
+}
+
+
+@pytest.mark.parametrize("name", OF_TEMPLATES)
+def test_a_fault_is_found_at_the_templates_line(recipes: Path, name: str) -> None:
+    (old, new), severity, parts = OF_TEMPLATES[name]
+    path = recipes / "templates.yaml"
+    path.write_text(HEAD + GOOD.replace(old, new), encoding="utf-8")
+    first = next(finding.line() for finding in check(str(path)) if finding.severity != "note")
+    assert first.startswith(f"{path}:{severity}: template 'minutes': "), first
+    assert [part for part in parts if part not in first] == []

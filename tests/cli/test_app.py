@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -94,6 +95,13 @@ def test_closed_standard_streams_are_no_error(tmp_path: Path, closed: str) -> No
         assert (done.returncode, "Traceback" in done.stderr) == (status, False)
 
 
+@pytest.mark.parametrize("words", ["list conditions", "list conditions --json"])
+def test_a_full_disk_under_standard_output_is_one_sentence(words: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([str(R_EVAL), *words.split()], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr.count(b"\n"), b"No space left" in done.stderr) == (1, 1, True)
+
+
 def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -101,3 +109,24 @@ def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
         command = [str(R_EVAL), "list", "metrics"]
         done = subprocess.run(command, cwd=tmp_path, stdout=gone, stderr=subprocess.PIPE, check=False)
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("workflows", {"react", "pal", "dfsdt", "fc", "rag", "direct", "oracle"}),
+        ("llms", {"gguf/...", "openai/...", "responses/...", "scripted/...", "gguf/smollm2-135m"}),
+        ("environments", {"aminer", "corpus", "wiki"}),
+        ("tasks", {"wiki/high-freq", "wiki/hotpotqa", "aminer/soay-easy", "aminer/soay-hard"}),
+        ("conditions", {"clean", "counterfactual", "noisy", "faulty", "slow"}),
+        ("metrics", {"token_f1", "token_f1_published", "exact_match"}),
+    ],
+)
+def test_lines_and_json_have_every_name(tmp_path: Path, kind: str, expected: set[str]) -> None:
+    plain, data = typed_here(["list", kind], tmp_path), typed_here(["list", kind, "--json"], tmp_path)
+    assert (plain.returncode, plain.stderr, data.returncode, data.stderr) == (0, "", 0, "")
+    rows = json.loads(data.stdout)
+    assert expected <= {row["name"] for row in rows}
+    assert all(value != "" for row in rows for value in row.values())
+    for row, line in zip(rows, plain.stdout.splitlines(), strict=True):
+        assert row["name"] in line.split()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.commands import typed_here
+from tests.commands import R_EVAL, typed_here
 
 PANTRY = '''
 from r_eval.environments.base import Environment, query_api
@@ -116,3 +117,37 @@ def test_values_are_coerced_settings_are_the_environments_and_nothing_acts_on_th
     failed = call(pantry, "pantry.py:Pantry", "count", "dsh=ab", "--json", status=1)
     assert json.loads(failed)["error"] == "bad_arguments"
     assert json.loads(call(pantry, "pantry.py:Pantry", "odd", "--json"))["value"] == [None, None, 1]
+
+
+LOUD = """
+import ctypes, logging, os, subprocess, sys
+from r_eval.environments.base import Environment, query_api
+
+print("import")
+logging.basicConfig(stream=sys.stdout)
+
+class Loud(Environment):
+    def open(self):
+        print("open")
+        return super().open()
+
+    @query_api
+    def say(self) -> int:
+        print("call")
+        logging.warning("log")
+        sys.__stdout__.write("stream ")
+        ctypes.CDLL(None).puts(b"C")
+        os.write(1, b"descriptor")
+        subprocess.run(["echo", "child"])
+        return 1
+"""
+
+
+def test_whatever_a_plug_in_prints_is_not_among_the_json(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(LOUD, encoding="utf-8")
+    command = [str(R_EVAL), "call", "loud.py:Loud", "say", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["value"] == 1
+    assert {*done.stderr.replace("descriptor", "descriptor ").split()} >= {
+        "import", "open", "call", "WARNING:root:log", "stream", "C", "descriptor", "child"
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""`r-eval generate` with templates: what it writes, what it says of templates that give nothing, and mistakes."""
+"""`r-eval generate`, and `data extract-triples`: what they write, what they say of what gives nothing, and mistakes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from r_eval.scaffold import new_domain
+from r_eval.tasks.graphs.source import read_triples
+from r_eval.tasks.questions import read_questions
 from tests.commands import typed_here
+from tests.tasks.graphs.scripts import name
 
 
 @pytest.fixture
@@ -74,3 +77,46 @@ def test_a_graph_that_gives_nothing_shows_what_it_dropped(tmp_path: Path) -> Non
         "r-eval: g.yaml: no question is left; dropped: 1 answer in question. "
         "answer in question, such as: Is Oslo the capital of Norway?\n",
     )
+
+
+TEXT = "norway > capital > Oslo\nNorway > writer > Ibsen\nNorway > writer > Hamsun\n"
+NAMED = "t.tsv: 3 triples; dropped: none\n"
+KNOWN = "t.tsv: 2 triples; dropped: 1 known\n"
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts/facts.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "names.txt").write_text("Norway\n", encoding="utf-8")
+    (tmp_path / "known.tsv").write_text("subject\trelation\tobject\nNorway\tcapital\tOslo\n", encoding="utf-8")
+    return tmp_path
+
+
+def typed(facts: Path, *words: str, status: int = 0) -> str:
+    done = typed_here([*words], facts)
+    assert done.returncode == status, done.stderr
+    return done.stderr if status else done.stdout
+
+
+def extract(facts: Path, documents: str, *words: str, status: int = 0) -> str:
+    command = ("data", "extract-triples", documents, "--llm", name("reads_facts"), "--out", "t.tsv")
+    return typed(facts, *command, *words, status=status)
+
+
+def test_triples_of_a_folder_are_written_with_the_listed_names(facts: Path) -> None:
+    assert extract(facts, "texts", "--names", "names.txt") == NAMED
+    first = next(read_triples(facts / "t.tsv"))
+    assert (first.triple[0], first.document) == ("Norway", "facts.txt")
+    assert extract(facts, "texts", "--known", "known.tsv") == KNOWN
+    (facts / "empty.txt").write_text("Nothing.", encoding="utf-8")
+    assert "extracted no triple" in extract(facts, "empty.txt", status=2)
+
+
+def test_questions_are_made_of_extracted_triples(facts: Path) -> None:
+    extract(facts, "texts", "--names", "names.txt")
+    graph = f"triples: t.tsv\ndocuments: texts\ngraph: {{types: [set], llm: '{name('words_it')}'}}\n"
+    (facts / "graph.yaml").write_text(graph, encoding="utf-8")
+    typed(facts, "generate", "graph.yaml", "--out", "q.jsonl")
+    (question,) = read_questions(facts / "q.jsonl")
+    assert (question.answers, question.program, question.context[0].text) == (["Hamsun; Ibsen"], None, TEXT.strip())

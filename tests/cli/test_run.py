@@ -214,3 +214,18 @@ def test_a_second_ctrl_c_ends_the_run_at_once_past_a_thread_that_hangs(desk: Pat
     _, errors = process.communicate(timeout=20)
     assert (process.returncode, "press Ctrl-C again" in errors) == (130, True)
     assert json.loads((desk / "out" / "run.json").read_text(encoding="utf-8"))["state"] == "interrupted"
+
+
+def test_further_ctrl_cs_in_the_same_instant_break_nothing(desk: Path) -> None:
+    code = "import asyncio, pathlib\nfrom r_eval.environments.base import query_api\n\n@query_api\n"
+    code += "async def hang() -> int:\n    pathlib.Path('begun').touch()\n    await asyncio.sleep(60)\n"
+    (desk / "hang.py").write_text(code, encoding="utf-8")
+    process = subprocess.Popen([str(R_EVAL), "call", "hang.py", "hang"], cwd=desk, stderr=subprocess.PIPE, text=True)
+    while not (desk / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    for _ in range(4):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.0005)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (130, "")

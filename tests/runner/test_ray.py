@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from r_eval import Grid, UserError, arun, load_run, run
+from r_eval.llms.base import LLM
 from tests.chaos.campaign import NODE
 from tests.chaos.campaign import cluster as ray_cluster
 from tests.runner.desks import LOGGING, THOUGHTFUL, Desk, contents
@@ -105,3 +106,39 @@ def test_an_llm_that_needs_more_gpus_than_there_are_ends_the_run(cluster: Any, d
     grid = desk.grid({**desk.llm(LOGGING, seconds=0), "num_gpus": 1})
     with pytest.raises(UserError, match="num_gpus is 1, and no machine of the cluster has more than 0"):
         on_ray(grid, tmp_path / "out")
+
+
+TWO = [{"CPU": 4.0}, {"CPU": 4.0}]
+GPUS = [{"CPU": 8.0, "GPU": 4.0}, {"CPU": 8.0, "GPU": 2.0}, {"CPU": 8.0}]
+
+
+class Copied(LLM):
+    is_local = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "machines", "episodes", "sizes"),
+    [
+        pytest.param(LLM, {"connections": 9}, TWO, 1000, [5, 4], id="a server's connections are divided"),
+        pytest.param(LLM, {"connections": 40}, TWO, 1000, [8] * 5, id="many connections, more actors than machines"),
+        pytest.param(LLM, {"connections": 1000}, TWO, 9999, [125] * 8, id="no more actors than CPUs"),
+        pytest.param(LLM, {"connections": 1}, TWO, 1000, [1], id="one connection, one actor"),
+        pytest.param(Copied, {"connections": 4}, TWO, 1000, [4, 4], id="a loaded model, a copy on every machine"),
+        pytest.param(Copied, {"connections": 4}, TWO, 3, [4], id="a few episodes need no second copy"),
+        pytest.param(None, {}, TWO, 1000, [2] * 8, id="without LLM, an actor for every CPU"),
+        *(
+            pytest.param(Copied, {"connections": 2, "num_gpus": need}, GPUS, 1000, [2] * copies, id=f"{need} GPUs")
+            for need, copies in ((0.5, 12), (1, 6), (2, 3), (4, 1))
+        ),
+    ],
+)
+def test_actors(
+    kind: type[LLM] | None,
+    settings: dict[str, float],
+    machines: list[dict[str, float]],
+    episodes: int,
+    sizes: list[int],
+) -> None:
+    from r_eval.runner.ray import actor_sizes
+
+    assert actor_sizes(kind and kind("one", "one", settings), machines, episodes) == sizes

@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -106,6 +108,66 @@ def test_the_bytes_do_not_depend_on_the_number_of_connections(desk: CommandDesk,
     assert found[0] == found[1]
     kinds = {e.outcome.kind for e in runs[1].episodes()}
     assert kinds >= {"finished", "exhausted", "tool_misuse"}, "the replies show too little"
+
+
+# In another process
+
+FORKING = """
+import multiprocessing, sys
+from r_eval import Grid, UserError, run
+
+def again(out, workflow):
+    try:
+        print(run(grid(workflow), out).state, flush=True)
+    except UserError as error:
+        print(error, flush=True)
+
+def grid(workflow):
+    task = {"task": "t", "questions": "q.jsonl", "environment": "dom.py"}
+    return Grid(workflows=[workflow], llms=["openai/m"], tasks=[task], shots=0)
+
+for name, workflow in (("threads", "own.py:Own"), ("programs", "oracle")):
+    again(name, workflow)
+    for _ in range(2):
+        child = multiprocessing.get_context("fork").Process(target=again, args=(f"{name}-{_}", workflow))
+        child.start()
+        child.join(20)
+        child.kill()
+"""
+OWN = """
+from r_eval.workflows.base import Workflow, finished
+
+class Own(Workflow):
+    uses_llm = False
+
+    async def run(self, question, session, llm, limits):
+        first, second = await session.call("sync", {}), await session.call("other", {})
+        return finished(first.observation + second.observation, "")
+"""
+APIS = """
+from r_eval.environments.base import query_api
+
+@query_api
+def sync() -> str:
+    return "a"
+
+@query_api
+async def other() -> str:
+    return "b"
+"""
+
+
+def test_a_process_that_was_forked_after_a_run_runs_too_or_is_told_why_it_cannot(tmp_path: Path) -> None:
+    question = {"id": "1", "question": "?", "answers": ["ab"], "level": "KS", "program": "answer = sync() + other()"}
+    files = {"own.py": OWN, "dom.py": APIS, "fork.py": FORKING, "q.jsonl": json.dumps(question) + "\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "fork.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    threads, programs = done.stdout.splitlines()[:3], done.stdout.splitlines()[3:]
+    assert threads == ["complete"] * 3
+    assert programs[0] == "complete"
+    assert all("forked from one that has run programs" in line for line in programs[1:])
 
 
 # What differs is never mixed
