@@ -8,9 +8,10 @@ three with it, and is wrong.
 - Dates: days, months by name in English and Russian, years, in any order; ISO, dotted and Chinese forms. "05/06/2023"
   may be in May or in June. An answer may be more precise than the gold, and a less precise one is left to its words.
 - Quantities: signs, multiples ("3.4 million", "2万", "1.5 × 10^6"), number words up to the hundreds, halves ("two and
-  a half"), units of the same measure, which are converted and added up ("1 hour 30 minutes"), "%" against a fraction. A
-  number without a unit is taken to be in the other's. A gold with decimals says how precisely it is meant: half a unit
-  of its last place is allowed. Whole numbers are meant exactly.
+  a half", "half an hour", 半小时), an article as one ("a dozen", "an hour", but no rate: "60 km an hour"), units of the
+  same measure, which are converted and added up ("1 hour 30 minutes", "1h30"), "%" against a fraction. A number without
+  a unit is taken to be in the other's. A gold with decimals says how precisely it is meant: half a unit of its last
+  place is allowed. Whole numbers are meant exactly, and "a couple" is none.
 """
 
 from __future__ import annotations
@@ -114,7 +115,20 @@ _FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
 _POWER = re.compile(r"(?<=\d) ?(?:[×x*]|\\times) ?10(?:(?:\^|\*\*)\{?(-?\d{1,2})\}?|([⁰¹²³⁴-⁹]{1,2}))")
 """Times ten to the power of something."""
 _ONE_AND = {"a": 1, "an": 1, **_NUMBER_WORDS}
-_HALF = re.compile(rf"\b(?:half an?(?= )|(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b)")
+_SINGULAR = "|".join(word for word in (*_MULTIPLES, *_UNITS) if word.isascii() and word.isalpha() and len(word) > 2)
+_LEAD = "is|was|takes?|took|lasts?|lasted|for|about|around|approximately|roughly|nearly|almost|over|only|just|exactly"
+_PHRASE = re.compile(
+    r"\b(?:(?P<half>half)|(?:a|(?P<three>three)) quarters? of) an?(?= )"
+    rf"|\b(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b"
+    r"|\b(?P<hours>\d{1,3})(?: ?h(?: (?=\d+ ?m))?(?P<m>[0-5]?\d)(?: ?m(?:ins?)?)?|:(?P<min>[0-5]\d) ?h(?:ours?)?)\b"
+    rf"|(?P<lead>^|[^\w\s]\s?|\b(?:{_LEAD}) )an?(?= (?-i:{_SINGULAR})\b(?! (?:in|of|at)\b))",
+    re.IGNORECASE,
+)
+"""Numbers in words; a title ("A Thousand Acres") has none."""
+_HAN_PHRASE = re.compile(
+    r"(?<![\d上下前后大小多])(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})?个?(?P<half>半个?)?"
+    "(?P<unit>小时|分钟|个月|年|天)(?P<more>半)?"
+)
 _GOES_ON = re.compile(r"\s*,?\s*(?:and )?")
 """What is between "1 hour" and "30 minutes"."""
 
@@ -200,17 +214,35 @@ def _folded(text: str) -> str:
     """The text as it is searched: numbers in one notation, ASCII digits, small letters, one kind of minus."""
     text = _POWER.sub(lambda match: "e" + (match[1] or unicodedata.normalize("NFKC", match[2])), text)
     text = re.sub("(?:(?<=\\d) )?[½¼¾]", lambda match: _FRACTIONS[match[0][-1]], text)
-    text = unicodedata.normalize("NFKC", one_notation(text)).lower().replace("per cent", "percent")
-    if "half" in text:
-        text = _HALF.sub(
-            lambda match: f"{_ONE_AND.get(match['n'] or '', match['n'] or 0)}.5{match['unit'] or ''}", text
-        )
+    text = _PHRASE.sub(_english_digits, unicodedata.normalize("NFKC", one_notation(text)))
+    text = text.lower().replace("per cent", "percent")
     if not text.isascii():
         text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
         text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
         text = _HAN_YEAR.sub(lambda match: "".join(str(_HAN_DIGITS[char]) for char in match[0]), text)
+        text = _HAN_PHRASE.sub(_han_digits, text)
         text = _HAN_PERCENT.sub(lambda match: f"{match[1] if match[1].isascii() else _han_number(match[1])[0]}%", text)
     return text
+
+
+def _english_digits(match: re.Match[str]) -> str:
+    """The digits of a number in words: "half an", "two hours and a half", "a" before a unit; "1h30" in two units."""
+    if match["hours"]:
+        return f"{match['hours']} hours {match['m'] or match['min']} minutes"
+    if match["n"]:
+        return f"{_ONE_AND.get(match['n'].lower(), match['n'])}.5{match['unit'] or ''}"
+    if match["lead"] is not None:
+        return f"{match['lead']}1"
+    return "0.5" if match["half"] else "0.75" if match["three"] else "0.25"
+
+
+def _han_digits(match: re.Match[str]) -> str:
+    """The digits of a Chinese length of time with a half."""
+    number = match["n"] or ""
+    if not (match["half"] or match["more"]):
+        return f"{number}{match['unit']}" if number else match[0]
+    whole = number if number.isdigit() and number.isascii() else _han_number(number)[0]
+    return f"{whole or 0}.5{match['unit']}"
 
 
 def _years(text: str) -> str:
