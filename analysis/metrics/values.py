@@ -16,10 +16,9 @@ three with it, and is wrong.
 
 from __future__ import annotations
 
-import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -201,13 +200,10 @@ def in_notation_of(value: GoldValue, answer: str) -> str | None:
         text = _years(text)
     found = _compared_dates(text, value.dates) if value.quantity is None else _compared(text, value.quantity)
     spans = list(found)
-    pieces, at = list[str](), 0
-    for _, start, end in (span for span in spans if span[0]):
-        pieces += [text[at:start], value.text]
-        at = end
-    if not pieces:
+    equal = [(start, end, value.text) for is_equal, start, end in spans if is_equal]
+    if not equal:
         return None if spans else answer
-    return "".join([*pieces, text[at:]])
+    return _replaced(text, equal)
 
 
 def _folded(text: str) -> str:
@@ -247,52 +243,44 @@ def _han_digits(match: re.Match[str]) -> str:
 
 def _years(text: str) -> str:
     """A text with the year in place of each date that has one."""
-    pieces, at = list[str](), 0
-    for dates, start, end in _dates(text):
-        if year := next(iter(dates))[0]:
-            pieces += [text[at:start], str(year)]
-            at = end
-    return "".join([*pieces, text[at:]])
+    return _replaced(text, [(*ends, str(year)) for dates, *ends in _dates(text) if (year := next(iter(dates))[0])])
+
+
+def _replaced(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """A text with other words at some places, given in their order."""
+    for start, end, words in reversed(spans):
+        text = f"{text[:start]}{words}{text[end:]}"
+    return text
 
 
 def _compared_dates(text: str, wanted: frozenset[Date]) -> Iterator[tuple[bool, int, int]]:
     """The dates of a text that say as much as the gold, and whether each is the gold's; vaguer ones that fit are left
     out."""
     for dates, start, end in _dates(text):
-        pairs = list(itertools.product(dates, wanted))
-        if any(all(mine in (None, its) for mine, its in zip(gold, date, strict=True)) for date, gold in pairs):
-            yield True, start, end
-        elif not any(
-            all(mine is None or its is None or mine == its for mine, its in zip(gold, date, strict=True))
-            for date, gold in pairs
-        ):
-            yield False, start, end
+        pairs = [list(zip(gold, date, strict=True)) for gold in wanted for date in dates]
+        is_gold = any(all(mine in (None, its) for mine, its in pair) for pair in pairs)
+        if is_gold or not any(all(None in (mine, its) or mine == its for mine, its in pair) for pair in pairs):
+            yield is_gold, start, end
 
 
 def _dates(text: str) -> Iterator[tuple[frozenset[Date], int, int]]:
     for match in _DATE.finditer(text):
-        found = frozenset(_read_date(match))
+        found = {date for date in _read_date(match) if 1 <= (date[1] or 1) <= 12 and 1 <= (date[2] or 1) <= 31}
         if found:
-            yield found, match.start(), match.end()
+            yield frozenset(found), match.start(), match.end()
 
 
-def _read_date(match: re.Match[str]) -> Iterator[Date]:
-    numeric = match["iso"] or match["numeric"] or match["chinese"]
-    if numeric:
-        parts = [int(part) for part in re.findall(r"\d+", numeric)]
-        if match["chinese"] and "年" not in numeric:
-            dates: list[Date] = [(None, parts[0], parts[1] if len(parts) > 1 else None)]
-        elif match["numeric"]:
-            dates = [(parts[2], parts[1], parts[0]), (parts[2], parts[0], parts[1])]
-        else:
-            dates = [(parts[0], parts[1], parts[2] if len(parts) > 2 else None)]
-    else:
-        name = next(filter(None, (match["name1"], match["name2"], match["name3"], match["name4"])))
-        day = next(filter(None, (match["day1"], match["day2"])), None)
-        year = next(filter(None, (match["year1"], match["year2"], match["year3"])), None)
-        number = int(re.match(r"\d+", day)[0]) if day else None  # type: ignore[index]
-        dates = [(int(year) if year else None, _MONTHS[name], number)]
-    return (date for date in dates if 1 <= (date[1] or 1) <= 12 and 1 <= (date[2] or 1) <= 31)
+def _read_date(match: re.Match[str]) -> list[Date]:
+    """The dates that a match may mean."""
+    own = {name.rstrip("1234"): text for name, text in match.groupdict().items() if text}
+    if "name" in own:
+        day = re.match(r"\d+", own.get("day", ""))
+        return [(int(own["year"]) if "year" in own else None, _MONTHS[own["name"]], int(day[0]) if day else None)]
+    first, *rest = map(int, re.findall(r"\d+", match[0]))
+    if "numeric" in own:
+        return [(rest[1], rest[0], first), (rest[1], first, rest[0])]
+    year, month, *day_ = (None, first, *rest) if "chinese" in own and "年" not in match[0] else (first, *rest)
+    return [(year, month, day_[0] if day_ else None)]
 
 
 def _compared(text: str, wanted: Quantity) -> Iterator[tuple[bool, int, int]]:
