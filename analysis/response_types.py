@@ -209,7 +209,9 @@ def _judged(
     """Whether the evidence holds what the taxonomy asks for (None where containment cannot tell), and what that is."""
     golds = tuple(episode.golds)
     if taxonomy == "published":
-        return normalise_published("".join(golds[:1])) in normalise_published("\n".join(_scratchpad(episode))), golds[:1]
+        return normalise_published("".join(golds[:1])) in normalise_published("\n".join(_scratchpad(episode))), golds[
+            :1
+        ]
     observed = _observed(episode, prompted)
     if taxonomy == "paper":
         return bool(episode.answer.strip()) and observed.holds_gold(episode.answer), (episode.answer,)
