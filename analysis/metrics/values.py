@@ -56,12 +56,17 @@ _MEASURES: dict[str, dict[float, str]] = {
         **{1000.0: "km kilometre kilometres kilometer kilometers 公里 千米 км", 0.0254: "inch inches"},
     },
     "mass": {
-        **{0.001: "g gram grams 克", 1.0: "kg kilogram kilograms 公斤 千克 кг", 1000.0: "t tonne tonnes 吨"},
+        **{0.001: "g gram grams 克", 1.0: "kg kilo kilos kilogram kilograms 公斤 千克 кг", 1000.0: "t tonne tonnes 吨"},
         **{1e-6: "mg milligrams 毫克", 0.45359237: "lb lbs pound pounds", 0.028349523125: "oz ounce ounces"},
     },
     "time": {
         **{1.0: "sec secs seconds 秒", 60.0: "min mins minute minutes 分钟", 3600.0: "h hr hrs hour hours 小时"},
-        **{0.001: "ms milliseconds 毫秒", 86400.0: "day days 天", 604800.0: "week weeks 周"},
+        **{
+            0.001: "ms milliseconds 毫秒",
+            86400.0: "day days 天",
+            604800.0: "week weeks 周",
+            1209600.0: "fortnight fortnights",
+        },
     },
     "years": {1.0: "year years 年", 10.0: "decade decades", 100.0: "century centuries", 1 / 12: "month months 个月"},
     "area": {1.0: "sqm m² m2", 1e4: "ha hectare hectares 公顷", 1e6: "km² km2 sqkm"},
@@ -105,7 +110,7 @@ _QUANTITY = re.compile(
     r"(?:(?P<digits>(?<![\w.])\d{1,3}(?: \d{3}){1,5}(?:\.\d{1,30})?(?![\d.])"
     r"|(?<![a-z\d.])(?:\d{1,40}(?:\.\d{1,30})?(?:e[+-]?\d{1,2})?|\.\d{1,30}))"
     rf"|\b(?P<words>(?:{_WORDED})(?:[- ](?:{_WORDED}))?)\b"
-    r"|(?P<han>[零一二三四五六七八九十两百]{1,5})(?=[\u4e00-\u9fff]))"
+    r"|(?P<han>^[零一二三四五六七八九十两百]{1,5}$|[零一二三四五六七八九十两百]{1,5}(?=[\u4e00-\u9fff])))"
     rf"(?P<after>{_UNIT})?(?P<more>{_UNIT})?"
 )
 
@@ -115,10 +120,12 @@ _POWER = re.compile(r"(?<=\d) ?(?:[×x*]|\\times) ?10(?:(?:\^|\*\*)\{?(-?\d{1,2}
 """Times ten to the power of something."""
 _ONE_AND = {"a": 1, "an": 1, **_NUMBER_WORDS}
 _SINGULAR = "|".join(word for word in (*_MULTIPLES, *_UNITS) if word.isascii() and word.isalpha() and len(word) > 2)
-_LEAD = "is|was|takes?|took|lasts?|lasted|for|about|around|approximately|roughly|nearly|almost|over|only|just|exactly"
+_LEAD = "is|was|takes?|took|lasts?|lasted|for|and|about|around|approximately|roughly|nearly|almost|over|only|exactly"
 _PHRASE = re.compile(
     r"\b(?:(?P<half>half)|(?:a|(?P<three>three)) quarters? of) an?(?= )"
     rf"|\b(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b"
+    rf"|\b(?P<hundreds>a|{'|'.join(_SMALL.split())}) hundred (?:and )?(?P<rest>(?:{_WORDED})(?:[- ](?:{_WORDED}))?)\b"
+    r"|\b(?P<feet>\d{1,2}) ?(?:ft\.?|feet|['′]) ?(?P<inches>1[01]|\d) ?(?:in\b\.?|\"|''|′′)"
     r"|\b(?P<hours>\d{1,3})(?: ?h(?: (?=\d+ ?m))?(?P<m>[0-5]?\d)(?: ?m(?:ins?)?)?|:(?P<min>[0-5]\d) ?h(?:ours?)?)\b"
     rf"|(?P<lead>^|[^\w\s]\s?|\b(?:{_LEAD}) )an?(?= (?-i:{_SINGULAR})\b(?! (?:in|of|at)\b))",
     re.IGNORECASE,
@@ -225,6 +232,11 @@ def _english_digits(match: re.Match[str]) -> str:
     """The digits of a number in words: "half an", "two hours and a half", "a" before a unit; "1h30" in two units."""
     if match["hours"]:
         return f"{match['hours']} hours {match['m'] or match['min']} minutes"
+    if match["feet"]:
+        return f"{match['feet']} feet {match['inches']} inches"
+    if match["hundreds"]:
+        rest = sum(_NUMBER_WORDS[word] for word in re.split("[- ]", match["rest"].lower()))
+        return str(100 * _ONE_AND[match["hundreds"].lower()] + rest)
     if match["n"]:
         return f"{_ONE_AND.get(match['n'].lower(), match['n'])}.5{match['unit'] or ''}"
     if match["lead"] is not None:
