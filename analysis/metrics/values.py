@@ -255,7 +255,8 @@ def _han_digits(match: re.Match[str]) -> str:
 
 def _years(text: str) -> str:
     """A text with the year in place of each date that has one."""
-    return _replaced(text, [(*ends, str(year)) for dates, *ends in _dates(text) if (year := next(iter(dates))[0])])
+    dated = ((start, end, next(iter(dates))[0]) for dates, start, end in _dates(text))
+    return _replaced(text, [(start, end, str(year)) for start, end, year in dated if year])
 
 
 def _replaced(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
