@@ -12,16 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from r_eval.analysis.frame import short_names
-from r_eval.analysis.palette import (
-    CAUSE_COLOURS,
-    INK,
-    LLM_COLOURS,
-    NO_LLM,
-    TYPE_COLOURS,
-    Entry,
-    Style,
-    clipped,
-)
+from r_eval.analysis.palette import CAUSE_COLOURS, INK, LLM_COLOURS, NO_LLM, TYPE_COLOURS, Entry, Style, clipped
 from r_eval.analysis.response_types import NAMES, TYPES
 from r_eval.analysis.tables import rows_of, visible
 
@@ -275,25 +266,25 @@ def _scatters(domain: str, rows: pandas.DataFrame, style: Style) -> Iterator[Cha
 def _errors(frames: Frames, style: Style) -> Iterator[Chart]:
     """Response types as bars and, printed, as rings; the commonest causes as bars."""
     order = _ordered(frames["averages"])["system"].astype(str).tolist()
-    label = "Share of the recorded episodes, percent"
+
+    def bars(name: str, title: str, rows: pandas.DataFrame, series: Sequence[Series]) -> Chart:
+        names = [style.labels[str(system)] for system in rows.index]
+        chart = Chart("bars", name, title, series, names, tab="errors", section=title, legend=_legend(series))
+        return replace(chart, y_label="Share of the recorded episodes, percent")
+
     rows = _stacked(frames["response_shares"], "response_type", order)
-    names = [style.labels[str(system)] for system in rows.index]
     rows = rows.reindex(columns=list(TYPES), fill_value=0.0)
-    series = [Series(f"{NAMES[one]} ({one})", rows[one].tolist(), TYPE_COLOURS[one]) for one in TYPES if names]
-    title = "Response types"
-    types = Chart("bars", "responses", title, series, names, tab="errors", section=title, y_label=label, top=1.0)
-    types = replace(types, legend=_legend(series))
+    series = [Series(f"{NAMES[one]} ({one})", rows[one].tolist(), TYPE_COLOURS[one]) for one in TYPES if len(rows)]
+    types = replace(bars("responses", "Response types", rows, series), top=1.0)
     yield types
     yield replace(types, kind="rings", name="response-rings", page=False)
     rows = _stacked(frames["causes"], "cause", order)
-    names = [style.labels[str(system)] for system in rows.index]
     most = rows.sum().sort_values(ascending=False, kind="stable").index.tolist()
     colours = zip(most, CAUSE_COLOURS, strict=False)
     series = [Series(visible(one.replace("_", " ")), rows[one].tolist(), colour) for one, colour in colours]
     if rest := most[MOST_CAUSES:]:
         series.append(Series("other", rows[rest].sum(axis=1).tolist(), "#c9ced4"))
-    causes = Chart("bars", "causes", "Causes", series, names, tab="errors", section="Causes", y_label=label)
-    yield replace(causes, legend=_legend(series))
+    yield bars("causes", "Causes", rows, series)
 
 
 def _stacked(frame: pandas.DataFrame, by: str, order: Sequence[str]) -> pandas.DataFrame:

@@ -124,15 +124,10 @@ def classify(
     if taxonomy not in THRESHOLDS:
         raise UserError(f"unknown taxonomy {taxonomy!r}; known: {', '.join(THRESHOLDS)}")
     matched = score >= (THRESHOLDS[taxonomy] if threshold is None else threshold)
-    if taxonomy == "published":
-        supported, undecided, missing = _published(episode)
-    elif taxonomy == "paper":
-        found = _observed(episode, prompted).holds_gold(episode.answer) if episode.answer.strip() else False
-        supported, undecided, missing = bool(found), found is None, () if found else (episode.answer,)
-    else:
-        supported, undecided, missing = _strict(episode, retrieved, metric in EXPRESSIONS, prompted)
-    type_ = type_of(taxonomy, episode.outcome.kind, episode.outcome.cause, matched, supported)
-    return Response(type_, matched, supported, undecided, missing, retrieved if taxonomy == "strict" else None)
+    found, wanted = _judged(episode, taxonomy, retrieved, metric in EXPRESSIONS, prompted)
+    type_ = type_of(taxonomy, episode.outcome.kind, episode.outcome.cause, matched, bool(found))
+    known = retrieved if taxonomy == "strict" else None
+    return Response(type_, matched, bool(found), found is None, () if found else wanted, known)
 
 
 def type_of(taxonomy: str, outcome: OutcomeKind, cause: str, matched: bool, supported: bool) -> ResponseType:
@@ -208,21 +203,25 @@ class _Text:
         return [f" {' '.join(reading)} " for reading in readings(self._text)]
 
 
-def _strict(
-    episode: Episode, retrieved: float | None, are_expressions: bool, prompted: Sequence[str]
-) -> tuple[bool, bool, tuple[str, ...]]:
-    """Whether an answer is supported, whether that is undecided, and what was not observed."""
+def _judged(
+    episode: Episode, taxonomy: str, retrieved: float | None, are_expressions: bool, prompted: Sequence[str]
+) -> tuple[bool | None, tuple[str, ...]]:
+    """Whether the evidence holds what the taxonomy asks for (None where containment cannot tell), and what that is."""
+    golds = tuple(episode.golds)
+    if taxonomy == "published":
+        return normalise_published("".join(golds[:1])) in normalise_published("\n".join(_scratchpad(episode))), golds[
+            :1
+        ]
+    observed = _observed(episode, prompted)
+    if taxonomy == "paper":
+        return bool(episode.answer.strip()) and observed.holds_gold(episode.answer), (episode.answer,)
     if episode.evidence:
         missing = unseen(episode, prompted)
-        return not missing, False, missing
+        return not missing, missing
     if retrieved is not None:
-        return retrieved >= 1.0, False, ()
-    observed = _observed(episode, prompted)
-    judged = [
-        _holds_expression(gold, observed) if are_expressions else observed.holds_gold(gold) for gold in episode.golds
-    ]
-    supported = any(judged)
-    return supported, not supported and None in judged, () if supported else tuple(episode.golds)
+        return retrieved >= 1.0, ()
+    found = [_holds_expression(gold, observed) if are_expressions else observed.holds_gold(gold) for gold in golds]
+    return True if any(found) else None if None in found else False, golds
 
 
 def _holds_expression(gold: str, observed: Observed) -> bool | None:
@@ -240,12 +239,6 @@ def _holds_tree(tree: expressions.Expression, observed: Observed) -> bool | None
     found = [_holds_tree(part, observed) for part in parts]
     decisive = sign == "|"  # one true part decides an "or", one false part an "and"
     return decisive if decisive in found else None if None in found else not decisive
-
-
-def _published(episode: Episode) -> tuple[bool, bool, tuple[str, ...]]:
-    gold = normalise_published(episode.golds[0] if episode.golds else "")
-    supported = gold in normalise_published("\n".join(_scratchpad(episode)))
-    return supported, False, () if supported else tuple(episode.golds[:1])
 
 
 def _scratchpad(episode: Episode) -> Iterator[str]:

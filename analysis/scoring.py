@@ -31,14 +31,7 @@ from r_eval.analysis import metrics as registry
 from r_eval.analysis.causes import actions, why
 from r_eval.analysis.frame import roles
 from r_eval.analysis.qrels import Relevant, by_ids, by_texts, text_ids
-from r_eval.analysis.response_types import (
-    THRESHOLDS,
-    ResponseType,
-    classify,
-    documents_shown,
-    evidence_text,
-    unseen,
-)
+from r_eval.analysis.response_types import THRESHOLDS, ResponseType, classify, documents_shown, evidence_text, unseen
 from r_eval.disk import open_regular, refuse_links
 from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder, whole_lines

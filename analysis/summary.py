@@ -119,12 +119,7 @@ def _scores(
     table = tables.rich_table(title)
     table.add_column("system", overflow="fold")
     for name in columns.values():
-        table.add_column(
-            Text(_heading(name)),
-            justify="right",
-            no_wrap=True,
-            min_width=5,
-        )
+        table.add_column(Text(_heading(name)), justify="right", no_wrap=True, min_width=5)
     counts = [name for name in counts if name != "incomplete" or order[name].sum() > 0]
     for name in counts:
         table.add_column("missing" if name == "incomplete" else name, justify="right", no_wrap=True)

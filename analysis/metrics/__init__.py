@@ -7,15 +7,7 @@
 from __future__ import annotations
 
 from r_eval.analysis.metrics.qa import exact_match, token_f1
-from r_eval.analysis.metrics.registry import (
-    Batched,
-    Metric,
-    filter_trusted,
-    get,
-    get_trusted,
-    names,
-    summaries,
-)
+from r_eval.analysis.metrics.registry import Batched, Metric, filter_trusted, get, get_trusted, names, summaries
 
 __all__ = [
     "Batched",

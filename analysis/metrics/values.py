@@ -8,17 +8,17 @@ three with it, and is wrong.
 - Dates: days, months by name in English and Russian, years, in any order; ISO, dotted and Chinese forms. "05/06/2023"
   may be in May or in June. An answer may be more precise than the gold, and a less precise one is left to its words.
 - Quantities: signs, multiples ("3.4 million", "2万", "1.5 × 10^6"), number words up to the hundreds, halves ("two and
-  a half"), units of the same measure, which are converted and added up ("1 hour 30 minutes"), "%" against a fraction. A
-  number without a unit is taken to be in the other's. A gold with decimals says how precisely it is meant: half a unit
-  of its last place is allowed. Whole numbers are meant exactly.
+  a half", "half an hour", 半小时), an article as one ("a dozen", "an hour", but no rate: "60 km an hour"), units of the
+  same measure, which are converted and added up ("1 hour 30 minutes", "1h30"), "%" against a fraction. A number without
+  a unit is taken to be in the other's. A gold with decimals says how precisely it is meant: half a unit of its last
+  place is allowed. Whole numbers are meant exactly, and "a couple" is none.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -56,12 +56,17 @@ _MEASURES: dict[str, dict[float, str]] = {
         **{1000.0: "km kilometre kilometres kilometer kilometers 公里 千米 км", 0.0254: "inch inches"},
     },
     "mass": {
-        **{0.001: "g gram grams 克", 1.0: "kg kilogram kilograms 公斤 千克 кг", 1000.0: "t tonne tonnes 吨"},
+        **{0.001: "g gram grams 克", 1.0: "kg kilo kilos kilogram kilograms 公斤 千克 кг", 1000.0: "t tonne tonnes 吨"},
         **{1e-6: "mg milligrams 毫克", 0.45359237: "lb lbs pound pounds", 0.028349523125: "oz ounce ounces"},
     },
     "time": {
         **{1.0: "sec secs seconds 秒", 60.0: "min mins minute minutes 分钟", 3600.0: "h hr hrs hour hours 小时"},
-        **{0.001: "ms milliseconds 毫秒", 86400.0: "day days 天", 604800.0: "week weeks 周"},
+        **{
+            0.001: "ms milliseconds 毫秒",
+            86400.0: "day days 天",
+            604800.0: "week weeks 周",
+            1209600.0: "fortnight fortnights",
+        },
     },
     "years": {1.0: "year years 年", 10.0: "decade decades", 100.0: "century centuries", 1 / 12: "month months 个月"},
     "area": {1.0: "sqm m² m2", 1e4: "ha hectare hectares 公顷", 1e6: "km² km2 sqkm"},
@@ -105,7 +110,7 @@ _QUANTITY = re.compile(
     r"(?:(?P<digits>(?<![\w.])\d{1,3}(?: \d{3}){1,5}(?:\.\d{1,30})?(?![\d.])"
     r"|(?<![a-z\d.])(?:\d{1,40}(?:\.\d{1,30})?(?:e[+-]?\d{1,2})?|\.\d{1,30}))"
     rf"|\b(?P<words>(?:{_WORDED})(?:[- ](?:{_WORDED}))?)\b"
-    r"|(?P<han>[零一二三四五六七八九十两百]{1,5})(?=[\u4e00-\u9fff]))"
+    r"|(?P<han>^[零一二三四五六七八九十两百]{1,5}$|[零一二三四五六七八九十两百]{1,5}(?=[\u4e00-\u9fff])))"
     rf"(?P<after>{_UNIT})?(?P<more>{_UNIT})?"
 )
 
@@ -114,7 +119,22 @@ _FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
 _POWER = re.compile(r"(?<=\d) ?(?:[×x*]|\\times) ?10(?:(?:\^|\*\*)\{?(-?\d{1,2})\}?|([⁰¹²³⁴-⁹]{1,2}))")
 """Times ten to the power of something."""
 _ONE_AND = {"a": 1, "an": 1, **_NUMBER_WORDS}
-_HALF = re.compile(rf"\b(?:half an?(?= )|(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b)")
+_SINGULAR = "|".join(word for word in (*_MULTIPLES, *_UNITS) if word.isascii() and word.isalpha() and len(word) > 2)
+_LEAD = "is|was|takes?|took|lasts?|lasted|for|and|about|around|approximately|roughly|nearly|almost|over|only|exactly"
+_PHRASE = re.compile(
+    r"\b(?:(?P<half>half)|(?:a|(?P<three>three)) quarters? of) an?(?= )"
+    rf"|\b(?P<n>\d+|{'|'.join(_ONE_AND)})(?P<unit> \w+)? and a half\b"
+    rf"|\b(?P<hundreds>a|{'|'.join(_SMALL.split())}) hundred (?:and )?(?P<rest>(?:{_WORDED})(?:[- ](?:{_WORDED}))?)\b"
+    r"|\b(?P<feet>\d{1,2}) ?(?:ft\.?|feet|['′]) ?(?P<inches>1[01]|\d) ?(?:in\b\.?|\"|''|′′)"
+    r"|\b(?P<hours>\d{1,3})(?: ?h(?: (?=\d+ ?m))?(?P<m>[0-5]?\d)(?: ?m(?:ins?)?)?|:(?P<min>[0-5]\d) ?h(?:ours?)?)\b"
+    rf"|(?P<lead>^|[^\w\s]\s?|\b(?:{_LEAD}) )an?(?= (?-i:{_SINGULAR})\b(?! (?:in|of|at)\b))",
+    re.IGNORECASE,
+)
+"""Numbers in words; a title ("A Thousand Acres") has none."""
+_HAN_PHRASE = re.compile(
+    r"(?<![\d上下前后大小多])(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})?个?(?P<half>半个?)?"
+    "(?P<unit>小时|分钟|个月|年|天)(?P<more>半)?"
+)
 _GOES_ON = re.compile(r"\s*,?\s*(?:and )?")
 """What is between "1 hour" and "30 minutes"."""
 
@@ -187,80 +207,93 @@ def in_notation_of(value: GoldValue, answer: str) -> str | None:
         text = _years(text)
     found = _compared_dates(text, value.dates) if value.quantity is None else _compared(text, value.quantity)
     spans = list(found)
-    pieces, at = list[str](), 0
-    for _, start, end in (span for span in spans if span[0]):
-        pieces += [text[at:start], value.text]
-        at = end
-    if not pieces:
+    equal = [(start, end, value.text) for is_equal, start, end in spans if is_equal]
+    if not equal:
         return None if spans else answer
-    return "".join([*pieces, text[at:]])
+    return _replaced(text, equal)
 
 
 def _folded(text: str) -> str:
     """The text as it is searched: numbers in one notation, ASCII digits, small letters, one kind of minus."""
     text = _POWER.sub(lambda match: "e" + (match[1] or unicodedata.normalize("NFKC", match[2])), text)
     text = re.sub("(?:(?<=\\d) )?[½¼¾]", lambda match: _FRACTIONS[match[0][-1]], text)
-    text = unicodedata.normalize("NFKC", one_notation(text)).lower().replace("per cent", "percent")
-    if "half" in text:
-        text = _HALF.sub(
-            lambda match: f"{_ONE_AND.get(match['n'] or '', match['n'] or 0)}.5{match['unit'] or ''}", text
-        )
+    text = _PHRASE.sub(_english_digits, unicodedata.normalize("NFKC", one_notation(text)))
+    text = text.lower().replace("per cent", "percent")
     if not text.isascii():
         text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
         text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
         text = _HAN_YEAR.sub(lambda match: "".join(str(_HAN_DIGITS[char]) for char in match[0]), text)
+        text = _HAN_PHRASE.sub(_han_digits, text)
         text = _HAN_PERCENT.sub(lambda match: f"{match[1] if match[1].isascii() else _han_number(match[1])[0]}%", text)
     return text
 
 
+def _english_digits(match: re.Match[str]) -> str:
+    """The digits of a number in words: "half an", "two hours and a half", "a" before a unit; "1h30" in two units."""
+    if match["hours"]:
+        return f"{match['hours']} hours {match['m'] or match['min']} minutes"
+    if match["feet"]:
+        return f"{match['feet']} feet {match['inches']} inches"
+    if match["hundreds"]:
+        rest = sum(_NUMBER_WORDS[word] for word in re.split("[- ]", match["rest"].lower()))
+        return str(100 * _ONE_AND[match["hundreds"].lower()] + rest)
+    if match["n"]:
+        return f"{_ONE_AND.get(match['n'].lower(), match['n'])}.5{match['unit'] or ''}"
+    if match["lead"] is not None:
+        return f"{match['lead']}1"
+    return "0.5" if match["half"] else "0.75" if match["three"] else "0.25"
+
+
+def _han_digits(match: re.Match[str]) -> str:
+    """The digits of a Chinese length of time with a half."""
+    number = match["n"] or ""
+    if not (match["half"] or match["more"]):
+        return f"{number}{match['unit']}" if number else match[0]
+    whole = number if number.isdigit() and number.isascii() else _han_number(number)[0]
+    return f"{whole or 0}.5{match['unit']}"
+
+
 def _years(text: str) -> str:
     """A text with the year in place of each date that has one."""
-    pieces, at = list[str](), 0
-    for dates, start, end in _dates(text):
-        if year := next(iter(dates))[0]:
-            pieces += [text[at:start], str(year)]
-            at = end
-    return "".join([*pieces, text[at:]])
+    dated = ((start, end, next(iter(dates))[0]) for dates, start, end in _dates(text))
+    return _replaced(text, [(start, end, str(year)) for start, end, year in dated if year])
+
+
+def _replaced(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """A text with other words at some places, given in their order."""
+    for start, end, words in reversed(spans):
+        text = f"{text[:start]}{words}{text[end:]}"
+    return text
 
 
 def _compared_dates(text: str, wanted: frozenset[Date]) -> Iterator[tuple[bool, int, int]]:
     """The dates of a text that say as much as the gold, and whether each is the gold's; vaguer ones that fit are left
     out."""
     for dates, start, end in _dates(text):
-        pairs = list(itertools.product(dates, wanted))
-        if any(all(mine in (None, its) for mine, its in zip(gold, date, strict=True)) for date, gold in pairs):
-            yield True, start, end
-        elif not any(
-            all(mine is None or its is None or mine == its for mine, its in zip(gold, date, strict=True))
-            for date, gold in pairs
-        ):
-            yield False, start, end
+        pairs = [list(zip(gold, date, strict=True)) for gold in wanted for date in dates]
+        is_gold = any(all(mine in (None, its) for mine, its in pair) for pair in pairs)
+        if is_gold or not any(all(None in (mine, its) or mine == its for mine, its in pair) for pair in pairs):
+            yield is_gold, start, end
 
 
 def _dates(text: str) -> Iterator[tuple[frozenset[Date], int, int]]:
     for match in _DATE.finditer(text):
-        found = frozenset(_read_date(match))
+        found = {date for date in _read_date(match) if 1 <= (date[1] or 1) <= 12 and 1 <= (date[2] or 1) <= 31}
         if found:
-            yield found, match.start(), match.end()
+            yield frozenset(found), match.start(), match.end()
 
 
-def _read_date(match: re.Match[str]) -> Iterator[Date]:
-    numeric = match["iso"] or match["numeric"] or match["chinese"]
-    if numeric:
-        parts = [int(part) for part in re.findall(r"\d+", numeric)]
-        if match["chinese"] and "年" not in numeric:
-            dates: list[Date] = [(None, parts[0], parts[1] if len(parts) > 1 else None)]
-        elif match["numeric"]:
-            dates = [(parts[2], parts[1], parts[0]), (parts[2], parts[0], parts[1])]
-        else:
-            dates = [(parts[0], parts[1], parts[2] if len(parts) > 2 else None)]
-    else:
-        name = next(filter(None, (match["name1"], match["name2"], match["name3"], match["name4"])))
-        day = next(filter(None, (match["day1"], match["day2"])), None)
-        year = next(filter(None, (match["year1"], match["year2"], match["year3"])), None)
-        number = int(re.match(r"\d+", day)[0]) if day else None  # type: ignore[index]
-        dates = [(int(year) if year else None, _MONTHS[name], number)]
-    return (date for date in dates if 1 <= (date[1] or 1) <= 12 and 1 <= (date[2] or 1) <= 31)
+def _read_date(match: re.Match[str]) -> list[Date]:
+    """The dates that a match may mean."""
+    own = {name.rstrip("1234"): text for name, text in match.groupdict().items() if text}
+    if "name" in own:
+        day = re.match(r"\d+", own.get("day", ""))
+        return [(int(own["year"]) if "year" in own else None, _MONTHS[own["name"]], int(day[0]) if day else None)]
+    first, *rest = map(int, re.findall(r"\d+", match[0]))
+    if "numeric" in own:
+        return [(rest[1], rest[0], first), (rest[1], first, rest[0])]
+    year, month, *day_ = (None, first, *rest) if "chinese" in own and "年" not in match[0] else (first, *rest)
+    return [(year, month, day_[0] if day_ else None)]
 
 
 def _compared(text: str, wanted: Quantity) -> Iterator[tuple[bool, int, int]]:

@@ -86,7 +86,7 @@ async function drawNow(plot) {
   for (const trace of data.filter((one) => one.type === "bar" && one.text)) {
     trace.insidetextfont = { color: inkOn(trace.marker.color) };
   }
-  if (plot.clientWidth < 520) narrow(layout);
+  if (plot.clientWidth < 520) narrow(data, layout);
   plot.textContent = "";
   plot.classList.remove("waiting");
   const settings = { displayModeBar: false, responsive: true, typesetMath: false };
@@ -94,10 +94,11 @@ async function drawNow(plot) {
 }
 
 // On a phone labels are short and margins small.
-function narrow(layout) {
+function narrow(data, layout) {
   const short = (label) => (label.length > 17 ? `${label.slice(0, 16)}…` : label);
   layout.font = { size: 10.5 };
   for (const axis of [layout.xaxis, layout.yaxis]) if (axis?.ticktext) axis.ticktext = axis.ticktext.map(short);
+  for (const { textfont, marker } of data) if (marker && textfont) [textfont.size, marker.size] = [9.5, 8];
   if (layout.polar) layout.margin = { l: 58, r: 58, t: 30, b: 30 };
 }
 

@@ -125,7 +125,7 @@ function boardRow(row, columns, { tops, heat, divider }) {
   const reference = system.role === "reference";
   const cells = columns.map((column) => {
     if (column.key === "system") return h("th", { class: "system", scope: "row", title: system.name },
-      swatch(system.colour), system.label, system.role === "system" ? null : h("small", {}, system.role));
+      labelOf(system), system.role === "system" ? null : h("small", {}, system.role));
     if (column.key === "rank") return h("td", {}, row.rank[0] === null ? "–" : String(row.rank[0]),
       row.rank[1] !== null && row.rank[1] !== row.rank[2] ? h("small", {}, ` ${row.rank[1]}–${row.rank[2]}`) : null);
     if (column.key === "interval") return h("td", {}, rangeOf(row.all));

@@ -49,6 +49,12 @@ function swatch(colour, kind = "swatch") {
   return node;
 }
 
+// A system's colour and label; its last word, the LLM's name, breaks only where a line has no room for it.
+function labelOf({ colour, label }) {
+  const at = label.lastIndexOf(" ") + 1;
+  return [swatch(colour), label.slice(0, at), h("span", { class: "word" }, label.slice(at))];
+}
+
 // White or black, whichever is read better on a colour.
 function inkOn(colour) {
   const [red, green, blue] = [1, 3, 5].map((place) => {

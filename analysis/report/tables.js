@@ -57,7 +57,7 @@ function cell(text, { numeric, number }, first, data) {
   const kind = first === 0 ? "th" : "td";
   const settings = { class: numeric ? "number" : text.length > LONG ? "long" : null, scope: first === 0 ? "row" : null };
   const system = !numeric && LABELS.get(text);
-  if (system) return h(kind, { ...settings, title: text }, swatch(system.colour), system.label);
+  if (system) return h(kind, { ...settings, title: text }, labelOf(system));
   const [mean, range] = numeric ? text.split(" [") : [text];
   const pieces = numeric ? [mean] : mean.split(/(?<=[/+_-])/).flatMap((piece) => [piece, h("wbr")]);
   return h(kind, settings, pieces, range ? h("span", { class: "range" }, `[${range}`) : null);

@@ -109,17 +109,15 @@ def _write_task(number: int, task: _Task, waiting: IO[bytes], out: Path) -> int:
     """Write the files of a task; returns the number of chunks."""
     if not task.lines:
         return 0
+    place, full, chunks = 0, 0, dict[int, list[tuple[int, int]]]()
     task.lines.sort(key=lambda line: int(line[0][0]))
-    chunks: list[list[tuple[int, int]]] = [[]]
-    episodes, full = [], 0
     for values, start, size in task.lines:
-        if chunks[-1] and full + size > CHUNK:
-            chunks.append([])
-            full = 0
-        chunks[-1].append((start, size))
+        if full and full + size > CHUNK:
+            place, full = place + 1, 0
+        chunks.setdefault(place, []).append((start, size))
         full += size
-        episodes.append([*values, len(chunks) - 1])
-    for place, chunk in enumerate(chunks):
+        values.append(place)
+    for place, chunk in chunks.items():
         texts = []
         for start, size in chunk:
             waiting.seek(start)
@@ -127,7 +125,7 @@ def _write_task(number: int, task: _Task, waiting: IO[bytes], out: Path) -> int:
         packed = gzip.compress(b"{%b}" % b",".join(texts), mtime=0)  # the same run gives the same bytes
         write_script(out, f"episodes/{number}-{place}", base64.b64encode(packed).decode("ascii"))
     questions = [data for _, data in task.questions.values()]
-    listed = {"questions": questions, "episodes": episodes, "causes": list(task.causes)}
+    listed = {"questions": questions, "episodes": [values for values, *_ in task.lines], "causes": list(task.causes)}
     write_script(out, f"questions/{number}", listed)
     return len(chunks)
 

@@ -13,7 +13,6 @@ import pytest
 from packaging.version import Version
 
 from r_eval.analysis.leaderboard import approve, board_rows, read_board, standings, write_leaderboard
-from r_eval.analysis.results import IDENTITY
 from r_eval.analysis.submissions import read_results
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -119,46 +118,24 @@ def test_a_question_that_a_condition_drops_counts_for_no_system(season: Write, t
     assert rows == [["clean", "rag+m", 0.5, 0, 4], ["noisy", "rag+m", 0.5, 1, 2], ["noisy", "pal+m", 0.5, 0, 2]]
 
 
-PLACES = {"1.9.0": 0, "1.10.0": 1, "2.0.0": 2}
+@pytest.fixture
+def led(tmp_path: Path) -> pandas.DataFrame:
+    """The standings over two versions, by workflow: one system on both of them, one on the old one, four on the new."""
+    runs = [over(tmp_path / "old", "1.9.0", {"old": "rrgw", "rag": "gwww"})]
+    letters = {"rag": "rrrg", "react": "rrrr", "pal": "rrrr", "oracle": "rrrr"}
+    runs.append(over(tmp_path / "new", "1.10.0", letters))
+    return standings(board_rows(runs)).set_index("workflow")
 
 
-def rows(*lines: tuple[str, str, float, float | None], reference: str = "") -> pandas.DataFrame:
-    """Board rows of one question each: workflow, version, generation, retrieval."""
-    made = [
-        {
-            **dict.fromkeys(IDENTITY, ""),
-            **{"condition": "clean", "system": f"{name}+m", "workflow": name},
-            **{"role": "reference" if name == reference else "system", "version": version, "place": PLACES[version]},
-            **{"task": "t", "question_id": "q", "cluster": "q", "missing": False},
-            **{"generation_score": generation, "retrieval_score": retrieval, "updated": "", "approved_by": ""},
-        }
-        for name, version, generation, retrieval in lines
-    ]
-    return pandas.DataFrame(made).astype({"retrieval_score": float})
-
-
-BOARD = rows(
-    ("old", "1.9.0", 0.9, 0.5),
-    ("rag", "1.9.0", 0.2, 0.5),
-    ("rag", "1.10.0", 0.6, 0.7),
-    ("react", "1.10.0", 0.8, 0.4),
-    ("oracle", "1.10.0", 1.0, None),
-    reference="oracle",
-)
-
-
-def test_over_several_versions_each_has_the_same_weight() -> None:
-    found = standings(BOARD).set_index("workflow").loc["rag"]
+def test_over_several_versions_each_has_the_same_weight(led: pandas.DataFrame) -> None:
+    found = led.loc["rag"]
     scores = [found[f"{name}_score"] for name in ("generation", "retrieval", "total")]
-    assert scores == pytest.approx([0.4, 0.6, 1.0])
-    assert (found["versions"], found["questions"]) == ("1.9.0, 1.10.0", 2)
+    assert scores == pytest.approx([0.375, 0.625, 1.0])
+    assert (found["versions"], found["questions"]) == ("1.9.0, 1.10.0", 8)
 
 
-def test_ranks_go_by_the_total_and_references_have_none() -> None:
-    found = standings(BOARD).set_index("workflow")["rank"]
-    assert found.dropna().to_dict() == {"old": 1, "react": 2, "rag": 3}
-    equal = rows(("a", "1.9.0", 0.5, 0.5), ("b", "1.9.0", 0.5, 0.5), ("c", "1.9.0", 0.1, 0.5))
-    assert standings(equal)["rank"].to_list() == [1, 1, 3]
+def test_ranks_go_by_the_total_equal_ones_share_one_and_references_have_none(led: pandas.DataFrame) -> None:
+    assert led["rank"].dropna().to_dict() == {"react": 1, "pal": 1, "old": 3, "rag": 4}
 
 
 def test_a_run_without_a_season_is_of_no_version(tmp_path: Path) -> None:

@@ -26,14 +26,16 @@ def test_an_average_weighs_every_task_the_same(tmp_path: Path) -> None:
     assert (row["score"], row["tasks"], row["of_tasks"], row["complete"]) == (0.5, 2, 2, True)
 
 
-def test_the_epochs_of_a_question_are_averaged_first(tmp_path: Path) -> None:
-    (row,) = scores(load(write_answers(tmp_path / "run", {"react": "rw\nro\nro"}))).to_dict("records")
-    assert (row["score"], row["questions"], row["episodes"], row["incomplete"]) == (0.5, 2, 4, 2)
-
-
-def test_missing_episodes_are_left_out_of_the_mean_and_bound_it(tmp_path: Path) -> None:
-    (row,) = scores(load(write_answers(tmp_path / "run", {"react": "rwxo"}))).to_dict("records")
-    expected = {"score": 0.5, "episodes": 2, "incomplete": 2, "score_worst": 0.25, "score_best": 0.75}
+@pytest.mark.parametrize(
+    ("letters", "expected"),
+    [
+        ("rw\nro\nro", {"score": 0.5, "questions": 2, "episodes": 4, "incomplete": 2}),
+        ("rwxo", {"score": 0.5, "episodes": 2, "incomplete": 2, "score_worst": 0.25, "score_best": 0.75}),
+    ],
+    ids=["the epochs of a question are averaged first", "missing episodes are left out of the mean and bound it"],
+)
+def test_a_mean_is_over_questions_that_have_a_score(tmp_path: Path, letters: str, expected: dict[str, float]) -> None:
+    (row,) = scores(load(write_answers(tmp_path / "run", {"react": letters}))).to_dict("records")
     assert {name: row[name] for name in expected} == expected
 
 

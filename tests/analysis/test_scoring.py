@@ -85,7 +85,7 @@ def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did() -> None
     record = score_episode(made)
     names = ("cause", "level", "seconds", "queue_seconds", "retry_seconds", "api_calls", "api_found", "supported")
     assert [record[name] for name in names] == ["stopped_short", "KU", 6.0, 2.0, 1.0, 2, 1, False]
-    assert (record["reward"], record["scorer_version"], record["metric_version"]) == (0.0, VERSION, 5)
+    assert (record["reward"], record["scorer_version"], record["metric_version"]) == (0.0, VERSION, 6)
     assert score_episode(episode())["cause"] == ""
 
 
