@@ -291,14 +291,26 @@ def _pairs(place: Place, value: Any) -> list[str]:
     name = _encoded(place.name)
     if place.as_json:
         return [f"{name}={_encoded(json.dumps(value, ensure_ascii=False))}"]
-    if place.style == "deepObject" and isinstance(value, list):
-        raise ValueError("it must be an object")
-    if place.style == "deepObject" and isinstance(value, dict):
-        return [f"{name}%5B{_encoded(str(key))}%5D={_encoded(_plain(inner))}" for key, inner in value.items()]
+    if place.style == "deepObject":
+        return _deep(name, value)
     members = _members(place, value)
     if place.explode:
         return members if isinstance(value, dict) else [f"{name}={one}" for one in members]
     return [f"{name}={','.join(members)}"]
+
+
+def _deep(name: str, value: Any) -> list[str]:
+    """name[key]=value, to any depth. OpenAPI leaves lists and depth open: this is what Stripe, PHP, Rails and qs read,
+    name[]=value for the elements of a list, or where some of these are no single values name[0]...=value.
+    """
+    if isinstance(value, list):
+        is_flat = not any(isinstance(one, list | dict) for one in value)
+        members = [("" if is_flat else str(number), one) for number, one in enumerate(value)]
+    elif isinstance(value, dict):
+        members = [(str(key), inner) for key, inner in value.items() if inner is not None]
+    else:
+        return [f"{name}={_encoded(_plain(value))}"]
+    return [pair for key, inner in members for pair in _deep(f"{name}%5B{_encoded(key)}%5D", inner)]
 
 
 def _line(place: Place, value: Any) -> str:

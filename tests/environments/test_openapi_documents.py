@@ -82,13 +82,19 @@ CASES = [
         + get("/e", f"{{name: q, in: query, {LIST}}}")
         + get("/o", f"{{name: o, in: query, explode: false, {OBJECT}}}")
         + get("/p", f"{{name: q, in: query, style: pipeDelimited, {LIST}}}")
-        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: [object, array, integer]}}"),
+        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: [object, array, integer]}}")
+        + get(
+            "/stripe",
+            f"{{name: expand, in: query, style: deepObject, {LIST}}}, {{name: created, in: query, style: deepObject, "
+            "schema: {anyOf: [{type: object, properties: {gte: {type: integer}}}, {type: integer}]}}",
+        ),
         [
             "s(id: dict[str, str])",
             "f(q: list[str] | None = None, o: dict[str, str] | None = None)",
             "e(q: list[str] | None = None)",
             "o(o: dict[str, str] | None = None)",
             "d(q: dict[str, Any] | list[Any] | int | None = None)",
+            "stripe(expand: list[str] | None = None, created: ",
         ],
         [
             "left out: m (the style 'matrix' of its path parameter 'id' cannot be written), "
@@ -101,9 +107,14 @@ CASES = [
             ("e", {"q": ["a", "b,c"]}, "GET /e?q=a&q=b%2Cc"),
             ("o", {"o": {"k": "v", "w": "x"}}, "GET /o?o=k,v,w,x"),
             ("d", {"q": {"k": "v", "w": 2}}, "GET /d?q%5Bk%5D=v&q%5Bw%5D=2"),
-            ("d", {"q": {"k": {"w": 2}}}, "d: argument 'q' cannot be {'k': {'w': 2}}: lists and objects inside"),
-            ("d", {"q": [2]}, "d: argument 'q' cannot be [2]: it must be an object."),
+            ("d", {"q": {"k": {"w": 2}}}, "GET /d?q%5Bk%5D%5Bw%5D=2"),
+            ("d", {"q": {"k": [1, 2], "w": None}}, "GET /d?q%5Bk%5D%5B%5D=1&q%5Bk%5D%5B%5D=2"),
+            ("d", {"q": ["a&b", "c"]}, "GET /d?q%5B%5D=a%26b&q%5B%5D=c"),
+            ("d", {"q": [{"k": "v", "w": [1]}, 2]}, "GET /d?q%5B0%5D%5Bk%5D=v&q%5B0%5D%5Bw%5D%5B%5D=1&q%5B1%5D=2"),
+            ("d", {"q": []}, "GET /d"),
             ("d", {"q": 2}, "GET /d?q=2"),
+            ("stripe", {"created": {"gte": "5"}, "expand": '["a"]'}, "GET /stripe?expand%5B%5D=a&created%5Bgte%5D=5"),
+            ("stripe", {"created": "5", "expand": "[]"}, "GET /stripe?created=5"),
         ],
     ),
     Case(

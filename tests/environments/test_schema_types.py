@@ -8,6 +8,7 @@ import datetime
 import enum
 import functools
 import json
+import math
 import re
 import uuid
 from collections.abc import Iterable, Iterator
@@ -273,6 +274,7 @@ def test_the_format_of_a_text_is_shown_wherever_its_type_is(kind: Any, form: str
         (Place, "[" * 100_000, "argument 'it' must be Place"),
         (Owner, {"name": "Ann", "home": {"city": "Rome", "number": "x"}}, "(home.number: Input should be"),
         (Note, {}, 'must be Note (Note is {"text": str, "author"?: str}), not {} (text: Field required)'),
+        *((float, nan, "must be float, not ") for nan in (math.nan, "NaN", '"NaN"', "-Infinity", [math.nan])),
         (BOUNDED, 0, "must be int, not 0 (Input should be greater than or equal to 1)."),
     ],
 )
