@@ -24,10 +24,12 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 READING = frozenset({"get", "head", "options", "trace"})
 STYLES = {
     "path": ("simple",),
-    "query": ("form", "deepObject"),
+    "query": ("form", "deepObject", "pipeDelimited", "spaceDelimited"),
     "header": ("simple",),
 }
 """The styles in which arguments are written, the default of each place first."""
+SEPARATORS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
+"""What stands between the elements of a list, by style, where that is no comma."""
 NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
 """Headers of which OpenAPI says that a parameter of this name is ignored."""
 
@@ -155,18 +157,24 @@ class Operation:
     def _read_parameter(self, where: str, name: str, about: Mapping[str, Any]) -> None:
         if key_place(where, name) in self._keys or (where == "header" and name.lower() in NOT_PARAMETERS):
             return
+        is_required = about.get("required") is True or where == "path"
+        styles, content = STYLES.get(where, ("",)), mapping(about.get("content"))
+        style, kind = str(about.get("style") or styles[0]), next(iter(content), "")
+        problem = ""
         if where not in STYLES:
-            raise ValueError(f"its parameter '{name}' is in '{where[:40]}', which cannot be sent")
-        style = str(about.get("style") or STYLES[where][0])
-        if style not in STYLES[where]:
-            raise ValueError(f"the style '{style[:40]}' of its {where} parameter '{name}' cannot be written")
-        content = mapping(about.get("content"))
-        kind = next(iter(content), "")
-        if content and not is_json(kind):
-            raise ValueError(f"its parameter '{name}' is of the type {kind}; only JSON can be sent")
+            problem = f"its parameter '{name}' is in '{where[:40]}', which cannot be sent"
+        elif style not in styles:
+            problem = f"the style '{style[:40]}' of its {where} parameter '{name}' cannot be written"
+        elif content and not is_json(kind):
+            problem = f"its parameter '{name}' is of the type {kind}; only JSON can be sent"
+        if problem and is_required:
+            raise ValueError(problem)
+        if problem:
+            self._notes.append(problem)
+            return
         schema = mapping(content[kind]).get("schema") if content else about.get("schema")
         place = Place(where, name, style, about.get("explode", style == "form") is True, bool(content))
-        self._add(name, schema, place, about.get("required") is True or where == "path", about)
+        self._add(name, schema, place, is_required, about)
 
     def _read_body(self, about: Mapping[str, Any]) -> None:
         content = mapping(about.get("content"))
@@ -296,7 +304,7 @@ def _pairs(place: Place, value: Any) -> list[str]:
     members = _members(place, value)
     if place.explode:
         return members if isinstance(value, dict) else [f"{name}={one}" for one in members]
-    return [f"{name}={','.join(members)}"]
+    return [f"{name}={SEPARATORS.get(place.style, ',').join(members)}"]
 
 
 def _deep(name: str, value: Any) -> list[str]:

@@ -82,6 +82,8 @@ CASES = [
         + get("/e", f"{{name: q, in: query, {LIST}}}")
         + get("/o", f"{{name: o, in: query, explode: false, {OBJECT}}}")
         + get("/p", f"{{name: q, in: query, style: pipeDelimited, {LIST}}}")
+        + get("/b", f"{{name: q, in: query, style: spaceDelimited, {LIST}}}")
+        + get("/u", f"{{name: q, in: query, style: label, {LIST}}}")
         + get("/d", "{name: q, in: query, style: deepObject, schema: {type: [object, array, integer]}}")
         + get(
             "/stripe",
@@ -93,12 +95,15 @@ CASES = [
             "f(q: list[str] | None = None, o: dict[str, str] | None = None)",
             "e(q: list[str] | None = None)",
             "o(o: dict[str, str] | None = None)",
+            "p(q: list[str] | None = None)",
+            "b(q: list[str] | None = None)",
+            "u()",
             "d(q: dict[str, Any] | list[Any] | int | None = None)",
             "stripe(expand: list[str] | None = None, created: ",
         ],
         [
-            "left out: m (the style 'matrix' of its path parameter 'id' cannot be written), "
-            "p (the style 'pipeDelimited' of its query parameter 'q' cannot be written)"
+            "left out: m (the style 'matrix' of its path parameter 'id' cannot be written). "
+            "offered with a looser schema: u (the style 'label' of its query parameter 'q' cannot be written)."
         ],
         [
             ("s", {"id": {"k": "v", "w": "x,y"}}, "GET /s/k=v,w=x%2Cy"),
@@ -106,6 +111,8 @@ CASES = [
             ("f", {"q": ["a", "b,c"], "o": {"k": "v"}}, "GET /f?q=a,b%2Cc&k=v"),
             ("e", {"q": ["a", "b,c"]}, "GET /e?q=a&q=b%2Cc"),
             ("o", {"o": {"k": "v", "w": "x"}}, "GET /o?o=k,v,w,x"),
+            ("p", {"q": ["a", "b|c"]}, "GET /p?q=a%7Cb%7Cc"),
+            ("b", {"q": ["a", "b"]}, "GET /b?q=a%20b"),
             ("d", {"q": {"k": "v", "w": 2}}, "GET /d?q%5Bk%5D=v&q%5Bw%5D=2"),
             ("d", {"q": {"k": {"w": 2}}}, "GET /d?q%5Bk%5D%5Bw%5D=2"),
             ("d", {"q": {"k": [1, 2], "w": None}}, "GET /d?q%5Bk%5D%5B%5D=1&q%5Bk%5D%5B%5D=2"),
@@ -307,11 +314,12 @@ CASES = [
         PATHS
         + get("/c", f"{{name: Accept, in: header, schema: {{type: string}}}}, {{name: X-Tags, in: header, {LIST}}}")
         + get("/h", f"{{name: X-Tags, in: header, style: form, {LIST}}}")
-        + get("/s", "{name: sid, in: cookie, schema: {type: string}}"),
-        ["c(X_Tags: list[str] | None = None)"],
+        + get("/s", "{name: sid, in: cookie, required: true, schema: {type: string}}")
+        + get("/o", "{name: sid, in: cookie, schema: {type: string}}"),
+        ["c(X_Tags: list[str] | None = None)", "h()", "o()"],
         [
-            "left out: h (the style 'form' of its header parameter 'X-Tags' cannot be written), "
-            "s (its parameter 'sid' is in 'cookie', which cannot be sent)"
+            "left out: s (its parameter 'sid' is in 'cookie', which cannot be sent)",
+            "looser schema: h (the style 'form' of its header parameter 'X-Tags' cannot be written), o (its parameter 'sid'",
         ],
         [("c", {"X_Tags": ["a", "b"]}, "GET /c X-Tags=a,b")],
     ),
