@@ -230,6 +230,8 @@ class Operation:
         sent: dict[str, dict[str, Any]] = {"header": {}, "body": {}, "whole": {}}
         for name, value in arguments.items():
             place = self.places[name]
+            if place.as_json:
+                value = json.dumps(value, ensure_ascii=place.where == "header")
             try:
                 if place.where == "path":
                     path = path.replace("{" + place.name + "}", _segment(place, value))
@@ -285,8 +287,6 @@ def _members(place: Place, value: Any, write: Callable[[str], str] = _encoded) -
 
 def _segment(place: Place, value: Any) -> str:
     """A part of a path, which cannot lead out of its place."""
-    if place.as_json:
-        return _encoded(json.dumps(value, ensure_ascii=False))
     singles = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [value]
     for part in ",".join(map(_plain, singles)).replace("\\", "/").split("/"):
         if part in (".", "..") or not part.strip():
@@ -297,8 +297,6 @@ def _segment(place: Place, value: Any) -> str:
 def _pairs(place: Place, value: Any) -> list[str]:
     """name=value, as OpenAPI's style has it."""
     name = _encoded(place.name)
-    if place.as_json:
-        return [f"{name}={_encoded(json.dumps(value, ensure_ascii=False))}"]
     if place.style == "deepObject":
         return _deep(name, value)
     members = _members(place, value)
@@ -323,7 +321,7 @@ def _deep(name: str, value: Any) -> list[str]:
 
 def _line(place: Place, value: Any) -> str:
     """The value of a header."""
-    text = json.dumps(value) if place.as_json else ",".join(_members(place, value, write=str))
+    text = ",".join(_members(place, value, write=str))
     if not text.isprintable() or not text.isascii():
         raise ValueError("a header may only hold printable ASCII characters")
     return text

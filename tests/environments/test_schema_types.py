@@ -221,7 +221,7 @@ def test_every_kind_of_function_is_a_query_api(
 
 
 def test_the_shapes_of_what_is_taken_and_given_are_shown_the_inner_ones_first() -> None:
-    assert shapes([spec_with(Owner), spec_with(dict[str, Note])]).splitlines() == [
+    assert shapes([spec_with(Owner), spec_with(tuple[Note, int])]).splitlines() == [
         '# Place is a dict: {"city": str, "number": int | None}',
         '# Owner is a dict: {"name": str, "home": Place, "likes": list[Literal[\'red\', \'green\']], "bornIn": int}',
         '# Note is a dict: {"text": str, "author"?: str}',
