@@ -319,7 +319,7 @@ CASES = [
         ["c(X_Tags: list[str] | None = None)", "h()", "o()"],
         [
             "left out: s (its parameter 'sid' is in 'cookie', which cannot be sent)",
-            "schema: h (the style 'form' of its header parameter 'X-Tags' cannot be written), o (its parameter 'sid' is",
+            "schema: h (the style 'form' of its header parameter 'X-Tags' cannot be written), o (its parameter 'sid'",
         ],
         [("c", {"X_Tags": ["a", "b"]}, "GET /c X-Tags=a,b")],
     ),
