@@ -19,6 +19,7 @@ import functools
 import itertools
 import random
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
@@ -41,7 +42,7 @@ from r_eval.environments.session import Session
 from r_eval.records import Document, Question, Step
 from r_eval.seeds import Seeds
 
-from .base import Condition, ConditionInput, Wrapped
+from .base import Condition, Wrapped
 from .drawing import KINDS, OPEN, QUOTED, READ, Alternatives, Drawing, aim_of, are_truth, contains_each, replaceable
 from .replacing import Replacements, is_number, normal, tokens
 
@@ -95,9 +96,9 @@ class Counterfactual(Condition):
             return None
         return found
 
-    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, notes: Mapping[str, Any], seeds: Seeds) -> Environment:
         """The environment with the question's values replaced."""
-        values = about.notes.get(REPLACED)
+        values = notes.get(REPLACED)
         return Replaced(environment, Replacements(values)) if values else environment
 
     async def _question(self, question: Question, environment: Environment) -> Question | str:
