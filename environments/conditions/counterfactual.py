@@ -198,14 +198,12 @@ class Replaced(Wrapped):
 
     def specs(self) -> dict[str, ApiSpec]:
         """The query APIs, whose descriptions say the new values."""
-        return {name: self._rewritten_spec(spec) for name, spec in self.inner.specs().items()}
-
-    def _rewritten_spec(self, spec: ApiSpec) -> ApiSpec:
-        parameters = tuple(
-            dataclasses.replace(one, description=self.rewrite(one.description)) for one in spec.parameters
-        )
-        summary, details = self.rewrite(spec.summary), self.rewrite(spec.details)
-        return dataclasses.replace(spec, summary=summary, details=details, parameters=parameters)
+        say, found = self.rewrite, {}
+        for name, spec in self.inner.specs().items():
+            parameters = tuple(dataclasses.replace(one, description=say(one.description)) for one in spec.parameters)
+            texts = {"summary": say(spec.summary), "details": say(spec.details)}
+            found[name] = dataclasses.replace(spec, **texts, parameters=parameters)
+        return found
 
     @property
     def description(self) -> str:
