@@ -298,8 +298,8 @@ async def _awaited(value: Any) -> Any:
 
 
 def _foreign(value: Any) -> Any:
-    """A number or an array of numpy's, or of a library like it, a range, a view of a dict, or another collection that
-    is no list or dict, as plain data.
+    """A number or an array of numpy's, or of a library like it, a range, a view of a dict, a row of a database, or
+    another collection that is no list or dict, as plain data.
 
     Raises:
         TypeError: The value is none.
@@ -311,7 +311,7 @@ def _foreign(value: Any) -> Any:
         raise TypeError(f"a {type(value).__name__} is no JSON data: return text, numbers, lists or dicts")
     if len(value) > MOST_ITEMS:
         raise ValueError(f"a {type(value).__name__} of more than {MOST_ITEMS:,} items; return a list")
-    return dict(value) if isinstance(value, Mapping) else list(value)
+    return dict(value) if hasattr(value, "keys") else list(value)
 
 
 def _plain(value: Any) -> Any:

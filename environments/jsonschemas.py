@@ -263,7 +263,8 @@ def shapes_in(schema: Mapping[str, Any], name: str = "Value") -> dict[str, str]:
     title, fields = _title(schema, name), schema.get("properties") or {}
     inside = [(inner, _inner(title, key)) for key, inner in fields.items()]
     inside += [(one, name) for key in ALTERNATIVES for one in schema.get(key, [])]
-    inside += [(schema.get("items"), f"{name}Item"), (schema.get("additionalProperties"), name)]
+    inside += [(one, f"{name}Item") for one in (schema.get("items"), *(schema.get("prefixItems") or ()))]
+    inside += [(schema.get("additionalProperties"), name)]
     for part, called in inside:
         for key, text in (shapes_in(part, called) if isinstance(part, Mapping) else {}).items():
             found.setdefault(key, text)

@@ -3,6 +3,7 @@
 - `./recipes.py`: a Python file. Its functions that are marked with `@query_api` are the query APIs, its docstring
   describes the domain, and a function `records(kind)` in it serves question templates. A file that has a class, for a
   domain with state, opens that class;
+- `./recipes`: a folder with an `__init__.py`, in the same way;
 - `wiki`, `module:Class`, `./recipes.py:Recipes`: a Python class; the settings are its constructor's arguments;
 - `mcp:<command or URL>`: the tools of an MCP server;
 - `openapi:<file or URL>`: the operations of an HTTP API;
@@ -31,7 +32,7 @@ from r_eval.errors import UserError
 from r_eval.files import is_file
 from r_eval.fingerprints import file_hash, short_hash
 from r_eval.isolation import describe
-from r_eval.plugins import load, module_of_file, unknown
+from r_eval.plugins import file_of, load, module_of_file, unknown
 
 MOST_SECONDS = 86_400.0
 SCHEMES: Mapping[str, tuple[str, str]] = {
@@ -92,11 +93,12 @@ def located(name: str, folder: Path) -> str:
         return f"openapi:{_below(rest, folder)}"
     if scheme == "langchain":
         return f"langchain:{located(rest, folder)}"
-    return f"{_below(scheme, folder)}{name[len(scheme) :]}" if scheme.endswith((".py", ".gguf")) else name
+    has_file = scheme.endswith((".py", ".gguf")) or ("/" in scheme and not is_file(folder / scheme))
+    return f"{_below(scheme, folder)}{name[len(scheme) :]}" if has_file else name
 
 
 def _below(path: str, folder: Path) -> str:
-    return str(folder / path) if is_file(folder / path) else path
+    return str(folder / path) if is_file(folder / path) or is_file(folder / path / "__init__.py") else path
 
 
 def _class_of(name: str) -> type[Environment]:
@@ -105,7 +107,8 @@ def _class_of(name: str) -> type[Environment]:
     Raises:
         UserError: There is none, or a query API has a name that every environment needs itself.
     """
-    cls = _class_in(module_of_file(name), name) if name.endswith(".py") else load("environments", name, Environment)
+    file = file_of(name)
+    cls = _class_in(module_of_file(file), name) if file else load("environments", name, Environment)
     for api, function in marked(cls).items():
         if api in RESERVED:  # `specs` and `query_apis` could not even be asked for the APIs
             try:
@@ -137,7 +140,11 @@ def _class_in(module: ModuleType, name: str) -> type[Environment]:
     for key, value in vars(module).items():
         if is_marked(value) and value not in functions.values():
             functions[key] = value
-    own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
+    own = [
+        value
+        for value in vars(module).values()
+        if f"{getattr(value, '__module__', '')}.".startswith(f"{module.__name__}.")
+    ]
     classes = [value for value in own if isinstance(value, type) and issubclass(value, Environment)]
     choices = [f"{name}:{each.__name__}" for each in classes]
     if functions and classes:

@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 from r_eval.environments.base import EnvironmentFailure
@@ -282,15 +282,14 @@ class _Run:
             EnvironmentFailure: The environment itself failed.
             _GivenUp: The result of the program is no longer awaited.
         """
-        future: Future[CallResult] | None = None
-        while not (self.given_up or self.loop.is_closed()):
-            if future is None:
-                future = asyncio.run_coroutine_threadsafe(self.host(api, positional, named), self.loop)
-            if wait([future], POLL_SECONDS).done:
-                return future.result()
-        if future is not None:
-            future.cancel()
-        raise _GivenUp
+        if self.given_up or self.loop.is_closed():
+            raise _GivenUp
+        future = asyncio.run_coroutine_threadsafe(self.host(api, positional, named), self.loop)
+        while not wait([future], POLL_SECONDS).done:
+            if self.given_up or self.loop.is_closed():
+                future.cancel()
+                raise _GivenUp
+        return future.result()
 
     def _answer(self, session: MontySession, printed: Any) -> Any:
         from pydantic_monty import MontyRuntimeError

@@ -151,8 +151,9 @@ class ApiSpec:
             known = f"Its {noun}s: {', '.join(names) or 'none'}."
             raise BadArguments(f"{self.name} has no {noun} '{clip(name)}'.{hint} {known}")
         left_out = {p.name for p in self.parameters if not (p.required or allows_null(p.schema))}
-        tried = {name: value for name, value in arguments.items() if value is not None or name not in left_out}
+        tried = arguments
         while True:
+            tried = {name: value for name, value in tried.items() if value is not None or name not in left_out}
             try:
                 checked = self.model.model_validate(tried)
                 break
@@ -160,8 +161,8 @@ class ApiSpec:
                 first: Any = error.errors(include_url=False)[0]
                 name = str(first["loc"][0])
                 value, schema = tried.get(name), next(p.schema for p in self.parameters if p.name == name)
-                repaired = _unpacked(value)
-                if repaired is None and (repaired := without_nulls(value, schema)) == value:
+                repaired = unpacked(value)
+                if (repaired is value and (repaired := without_nulls(value, schema)) is value) or repaired == value:
                     raise BadArguments(self._complaint(first, arguments.get(name), noun)) from None
                 tried[name] = repaired
         present = checked.model_fields_set
@@ -179,13 +180,12 @@ class ApiSpec:
         return f"{self.name}: {noun} '{name}' must be {expected}, not {clip(repr(value))}{why}."
 
 
-def _unpacked(value: Any) -> Any:
-    """What a text holds as JSON that is no text itself; None if it holds nothing."""
+def unpacked(value: Any) -> Any:
+    """What a text holds as JSON; the value itself where it is none, or holds nothing."""
     try:
-        found = json.loads(value) if isinstance(value, str) else None
+        return json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
-        return None
-    return None if isinstance(found, str) else found
+        return value
 
 
 def clip(text: str, length: int = 80) -> str:

@@ -65,13 +65,19 @@ def from_path(name: str, kind: str) -> Any:
         UserError: The file, module or attribute is not there, or importing it fails.
     """
     where, _, attribute = name.rpartition(":")
-    module = module_of_file(where) if where.endswith(".py") else _module(where, name)
+    module = module_of_file(file) if (file := file_of(where)) else _module(where, name)
     try:
         return getattr(module, attribute)
     except AttributeError:
         offered = [n for n, v in vars(module).items() if inspect.isclass(v) or inspect.isfunction(v)]
         own = [n for n in offered if getattr(vars(module)[n], "__module__", "") == module.__name__]
         raise UserError(f"{where} has no {attribute}; it defines: {', '.join(own) or 'nothing'}") from None
+
+
+def file_of(where: str) -> str:
+    """The file that a name is: `./recipes.py`, or `__init__.py` of the folder `./recipes`; "" for a module's name."""
+    is_folder = "/" in where and is_file(Path(where, "__init__.py"))
+    return str(Path(where, "__init__.py")) if is_folder else where if where.endswith(".py") else ""
 
 
 def _module(where: str, name: str) -> ModuleType:
@@ -175,7 +181,8 @@ def _load_file(path: Path) -> ModuleType:
                 if _file_of(module) in code and key != "__main__":
                     del sys.modules[key]
         if root != path.parent:  # in a package, whose modules may import each other relatively
-            module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
+            dotted = ".".join(path.relative_to(root).with_suffix("").parts)
+            module = importlib.import_module(dotted.removesuffix(".__init__"))
         else:
             module = _run_once(path)
         for file in set(code) - {path}:

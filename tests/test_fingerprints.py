@@ -61,7 +61,7 @@ class Other(Condition):
     def __init__(self, word: str = "a"):
         self.word = word
 
-    def environment(self, environment, about, seeds):
+    def environment(self, environment, notes, seeds):
         return environment
 """
 GRID = """

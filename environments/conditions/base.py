@@ -20,27 +20,6 @@ from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ConditionInput:
-    """What a condition knows of an episode's question.
-
-    Attributes:
-        program: The gold program, if there is one.
-        entities: The values that a condition may replace.
-        notes: What the condition itself wrote into the question's `meta`, under the keys of `Condition.notes`.
-    """
-
-    program: str | None = None
-    entities: tuple[str, ...] = ()
-    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-
-    @classmethod
-    def of(cls, question: Question, condition: Condition) -> ConditionInput:
-        """What a condition may know of a question."""
-        notes = {key: question.meta[key] for key in condition.notes if key in question.meta}
-        return cls(question.program, tuple(question.entities), notes)
-
-
 class Condition(abc.ABC):
     """A change to the environment, for one question.
 
@@ -48,7 +27,7 @@ class Condition(abc.ABC):
     dataclass, they are its fields.
 
     Attributes:
-        notes: Keys of a question's `meta` that `question` writes and `environment` reads.
+        notes: Keys of a question's `meta` that `question` writes; all that `environment` knows of a question.
         dropped: Questions that could not be asked, by reason; set by a condition whose `question` counts them.
     """
 
@@ -71,12 +50,12 @@ class Condition(abc.ABC):
         return question
 
     @abc.abstractmethod
-    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, notes: Mapping[str, Any], seeds: Seeds) -> Environment:
         """The environment of one episode: `environment` itself, or a `Wrapped` around it.
 
         Args:
             environment: The bare one, or what the conditions before this one made of it; not opened.
-            about: The question.
+            notes: What `question` wrote under the keys of `notes`.
             seeds: The episode's; the names of streams begin with the condition's name.
         """
 

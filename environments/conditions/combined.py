@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from r_eval import plugins
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.base import Condition, ConditionInput
+from r_eval.environments.conditions.base import Condition
 from r_eval.errors import UserError, describe_invalid
 from r_eval.fingerprints import code_hashes, settings_hashes, short_hash, with_prefix
 from r_eval.isolation import describe
@@ -70,7 +70,8 @@ class Combined:
     def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
         """The environment of one episode; the bare one itself where there is no part."""
         for part in self.parts:
-            environment = part.environment(environment, ConditionInput.of(question, part), seeds)
+            notes = {key: question.meta[key] for key in part.notes if key in question.meta}
+            environment = part.environment(environment, notes, seeds)
         return environment
 
 

@@ -19,6 +19,7 @@ import functools
 import itertools
 import random
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
@@ -41,7 +42,7 @@ from r_eval.environments.session import Session
 from r_eval.records import Document, Question, Step
 from r_eval.seeds import Seeds
 
-from .base import Condition, ConditionInput, Wrapped
+from .base import Condition, Wrapped
 from .drawing import KINDS, OPEN, QUOTED, READ, Alternatives, Drawing, aim_of, are_truth, contains_each, replaceable
 from .replacing import Replacements, is_number, normal, tokens
 
@@ -95,9 +96,9 @@ class Counterfactual(Condition):
             return None
         return found
 
-    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, notes: Mapping[str, Any], seeds: Seeds) -> Environment:
         """The environment with the question's values replaced."""
-        values = about.notes.get(REPLACED)
+        values = notes.get(REPLACED)
         return Replaced(environment, Replacements(values)) if values else environment
 
     async def _question(self, question: Question, environment: Environment) -> Question | str:
@@ -197,14 +198,12 @@ class Replaced(Wrapped):
 
     def specs(self) -> dict[str, ApiSpec]:
         """The query APIs, whose descriptions say the new values."""
-        return {name: self._rewritten_spec(spec) for name, spec in self.inner.specs().items()}
-
-    def _rewritten_spec(self, spec: ApiSpec) -> ApiSpec:
-        parameters = tuple(
-            dataclasses.replace(one, description=self.rewrite(one.description)) for one in spec.parameters
-        )
-        summary, details = self.rewrite(spec.summary), self.rewrite(spec.details)
-        return dataclasses.replace(spec, summary=summary, details=details, parameters=parameters)
+        say, found = self.rewrite, {}
+        for name, spec in self.inner.specs().items():
+            parameters = tuple(dataclasses.replace(one, description=say(one.description)) for one in spec.parameters)
+            texts = {"summary": say(spec.summary), "details": say(spec.details)}
+            found[name] = dataclasses.replace(spec, **texts, parameters=parameters)
+        return found
 
     @property
     def description(self) -> str:

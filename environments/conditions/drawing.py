@@ -203,7 +203,8 @@ class Drawing:
             compared = any(is_number(value) or as_date(value) is not None for value in self._values)
             moves = [self._perturbed, self._perturbed] if compared else []
             moves += [self._renamed_to_option] if self._named else []
-            moves += [self._removed] if self._named and self._is_computed else []
+            if self._named and self._is_computed:
+                moves.append(lambda: self._changes({self._draw.choice(self._named): ""}))
         while moves:
             yield from (move() for move in moves)
 
@@ -225,9 +226,6 @@ class Drawing:
         near = {name: self._nearness(old, name) for name in self._named}
         new = self._draw.choice([name for name, share in near.items() if share >= max(near.values()) / 2])
         return self._changes({old: new, new: ""})
-
-    def _removed(self) -> Replacements | None:
-        return self._changes({self._draw.choice(self._named): ""})
 
     def _nearness(self, old: str, new: str) -> float:
         """How well a value may be called as one that the question names; 0 for not at all."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from r_eval.environments.base import Environment, TemporaryFailure
-from r_eval.environments.conditions.base import Condition, ConditionInput, Wrapped
+from r_eval.environments.conditions.base import Condition, Wrapped
 from r_eval.seeds import Seeds
 
 EVENTS = ("timed out", "failed with an error of the service")
@@ -27,7 +28,7 @@ class Faulty(Condition):
 
     rate: Annotated[float, Field(ge=0, le=1)] = 0.1
 
-    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, notes: Mapping[str, Any], seeds: Seeds) -> Environment:
         """The environment with calls that fail."""
         return FaultyEnvironment(environment, self.rate, seeds)
 

@@ -13,7 +13,7 @@ import itertools
 import random
 import re
 import statistics
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import PositiveInt
@@ -27,7 +27,7 @@ from r_eval.languages import language_of
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
-from .base import Condition, ConditionInput, Wrapped, bare, rewritten, undisturbed
+from .base import Condition, Wrapped, bare, rewritten, undisturbed
 from .replacing import tokens
 
 LENGTHS = ("top_k", "k", "limit", "max_results")
@@ -111,9 +111,9 @@ class Noisy(Condition):
             )
         return question.model_copy(update={"meta": {**question.meta, SCREEN: dataclasses.asdict(Screen.of(question))}})
 
-    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, notes: Mapping[str, Any], seeds: Seeds) -> Environment:
         """The environment with noise in what its searches find."""
-        return NoisyEnvironment(environment, self.distractors, Screen(**about.notes.get(SCREEN, {})), seeds)
+        return NoisyEnvironment(environment, self.distractors, Screen(**notes.get(SCREEN, {})), seeds)
 
 
 class NoisyEnvironment(Wrapped):

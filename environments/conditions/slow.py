@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.base import Condition, ConditionInput, Wrapped
+from r_eval.environments.conditions.base import Condition, Wrapped
 from r_eval.seeds import Seeds
 
 
@@ -25,7 +26,7 @@ class Slow(Condition):
 
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
 
-    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, notes: Mapping[str, Any], seeds: Seeds) -> Environment:
         """The environment with slow calls."""
         return SlowEnvironment(environment, self.seconds)
 

@@ -22,9 +22,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pydantic_core import to_json
+
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.serve.mcp_server import Sessions, add_mcp
 from r_eval.errors import UserError
+from r_eval.text import clean_data
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -156,5 +159,5 @@ def _content(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _json(value: Any, status: int = 200) -> web.Response:
     from aiohttp import web
 
-    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    text = to_json(clean_data(value), inf_nan_mode="null")
     return web.Response(body=text, status=status, content_type="application/json", charset="utf-8")

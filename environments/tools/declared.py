@@ -103,21 +103,22 @@ def declare(
     wire: dict[str, str] = {}
     for declared in sorted(properties, key=lambda one: one not in needed):
         wire[identifier(declared, wire.__contains__)] = declared
-    parameters = []
+    parameters, fields = [], {}
     for own, declared in wire.items():
         inner = {"title": f"{called}_{own}", **properties[declared]}
         default = MISSING if declared in needed else inner.get("default")
         renamed = "" if declared.isascii() else declared
         text = printable(str(inner.get("description") or described.get(declared) or renamed))
         parameters.append(Parameter(own, inner, default, " ".join(text.split())))
-    types = {p.name: _type_of(p) for p in parameters}
+        kind = annotation_of(inner)
+        fields[own] = kind | None if default is None and not allows_null(inner) else kind, default
     return DeclaredSpec(
         name=called,
         summary=" ".join((doc.short_description or ("" if name.isascii() else printable(name))).split()),
         details=doc.long_description or "",
         parameters=tuple(parameters),
         result=_result(returns),
-        model=arguments_model(called, {p.name: (types[p.name], p.default) for p in parameters}),
+        model=arguments_model(called, fields),
         wire=wire,
         size=str(arguments).count("{"),  # a part of the schema is a dict
     )
@@ -143,11 +144,6 @@ def _properties(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
     if not properties and (whole.get("patternProperties") or is_open):
         raise ValueError("its schema does not name its arguments")
     return properties, needed
-
-
-def _type_of(parameter: Parameter) -> Any:
-    kind = annotation_of(parameter.schema)
-    return kind | None if parameter.default is None and not allows_null(parameter.schema) else kind
 
 
 def annotation_of(schema: Mapping[str, Any]) -> Any:

@@ -24,10 +24,12 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 READING = frozenset({"get", "head", "options", "trace"})
 STYLES = {
     "path": ("simple",),
-    "query": ("form", "deepObject"),
+    "query": ("form", "deepObject", "pipeDelimited", "spaceDelimited"),
     "header": ("simple",),
 }
 """The styles in which arguments are written, the default of each place first."""
+SEPARATORS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
+"""What stands between the elements of a list, by style, where that is no comma."""
 NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
 """Headers of which OpenAPI says that a parameter of this name is ignored."""
 
@@ -155,18 +157,24 @@ class Operation:
     def _read_parameter(self, where: str, name: str, about: Mapping[str, Any]) -> None:
         if key_place(where, name) in self._keys or (where == "header" and name.lower() in NOT_PARAMETERS):
             return
+        is_required = about.get("required") is True or where == "path"
+        styles, content = STYLES.get(where, ("",)), mapping(about.get("content"))
+        style, kind = str(about.get("style") or styles[0]), next(iter(content), "")
+        problem = ""
         if where not in STYLES:
-            raise ValueError(f"its parameter '{name}' is in '{where[:40]}', which cannot be sent")
-        style = str(about.get("style") or STYLES[where][0])
-        if style not in STYLES[where]:
-            raise ValueError(f"the style '{style[:40]}' of its {where} parameter '{name}' cannot be written")
-        content = mapping(about.get("content"))
-        kind = next(iter(content), "")
-        if content and not is_json(kind):
-            raise ValueError(f"its parameter '{name}' is of the type {kind}; only JSON can be sent")
+            problem = f"its parameter '{name}' is in '{where[:40]}', which cannot be sent"
+        elif style not in styles:
+            problem = f"the style '{style[:40]}' of its {where} parameter '{name}' cannot be written"
+        elif content and not is_json(kind):
+            problem = f"its parameter '{name}' is of the type {kind}; only JSON can be sent"
+        if problem and is_required:
+            raise ValueError(problem)
+        if problem:
+            self._notes.append(problem)
+            return
         schema = mapping(content[kind]).get("schema") if content else about.get("schema")
         place = Place(where, name, style, about.get("explode", style == "form") is True, bool(content))
-        self._add(name, schema, place, about.get("required") is True or where == "path", about)
+        self._add(name, schema, place, is_required, about)
 
     def _read_body(self, about: Mapping[str, Any]) -> None:
         content = mapping(about.get("content"))
@@ -222,6 +230,8 @@ class Operation:
         sent: dict[str, dict[str, Any]] = {"header": {}, "body": {}, "whole": {}}
         for name, value in arguments.items():
             place = self.places[name]
+            if place.as_json:
+                value = json.dumps(value, ensure_ascii=place.where == "header")
             try:
                 if place.where == "path":
                     path = path.replace("{" + place.name + "}", _segment(place, value))
@@ -277,8 +287,6 @@ def _members(place: Place, value: Any, write: Callable[[str], str] = _encoded) -
 
 def _segment(place: Place, value: Any) -> str:
     """A part of a path, which cannot lead out of its place."""
-    if place.as_json:
-        return _encoded(json.dumps(value, ensure_ascii=False))
     singles = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [value]
     for part in ",".join(map(_plain, singles)).replace("\\", "/").split("/"):
         if part in (".", "..") or not part.strip():
@@ -289,21 +297,31 @@ def _segment(place: Place, value: Any) -> str:
 def _pairs(place: Place, value: Any) -> list[str]:
     """name=value, as OpenAPI's style has it."""
     name = _encoded(place.name)
-    if place.as_json:
-        return [f"{name}={_encoded(json.dumps(value, ensure_ascii=False))}"]
-    if place.style == "deepObject" and isinstance(value, list):
-        raise ValueError("it must be an object")
-    if place.style == "deepObject" and isinstance(value, dict):
-        return [f"{name}%5B{_encoded(str(key))}%5D={_encoded(_plain(inner))}" for key, inner in value.items()]
+    if place.style == "deepObject":
+        return _deep(name, value)
     members = _members(place, value)
     if place.explode:
         return members if isinstance(value, dict) else [f"{name}={one}" for one in members]
-    return [f"{name}={','.join(members)}"]
+    return [f"{name}={SEPARATORS.get(place.style, ',').join(members)}"]
+
+
+def _deep(name: str, value: Any) -> list[str]:
+    """name[key]=value, to any depth. OpenAPI leaves lists and depth open: this is what Stripe, PHP, Rails and qs read,
+    name[]=value for the elements of a list, or where some of these are no single values name[0]...=value.
+    """
+    if isinstance(value, list):
+        is_flat = not any(isinstance(one, list | dict) for one in value)
+        members = [("" if is_flat else str(number), one) for number, one in enumerate(value)]
+    elif isinstance(value, dict):
+        members = [(str(key), inner) for key, inner in value.items() if inner is not None]
+    else:
+        return [f"{name}={_encoded(_plain(value))}"]
+    return [pair for key, inner in members for pair in _deep(f"{name}%5B{_encoded(key)}%5D", inner)]
 
 
 def _line(place: Place, value: Any) -> str:
     """The value of a header."""
-    text = json.dumps(value) if place.as_json else ",".join(_members(place, value, write=str))
+    text = ",".join(_members(place, value, write=str))
     if not text.isprintable() or not text.isascii():
         raise ValueError("a header may only hold printable ASCII characters")
     return text

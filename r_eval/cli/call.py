@@ -8,7 +8,7 @@ import dataclasses
 import json as json_module
 import shlex
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
@@ -16,6 +16,7 @@ from r_eval.cli.options import EnvironmentName, Json, Settings, pair, print_json
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.schema import unpacked
 from r_eval.environments.session import CallResult, Session
 from r_eval.errors import UserError
 from r_eval.llms.base import Reply, Request
@@ -73,18 +74,23 @@ def call(
         raise Exit(1 if any(result.error for result in results) else 0)
 
 
-def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, dict[str, str]]]:
+def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, dict[str, Any]]]:
     """The calls that were typed: a word without "=" is a query API, those behind it are its arguments.
+
+    `null` is no value for what may be left out, and JSON is read where a parameter may be anything.
 
     Raises:
         UserError: A word is neither, or an argument comes first.
     """
-    calls: list[tuple[str, dict[str, str]]] = []
+    calls: list[tuple[str, dict[str, Any]]] = []
     for word in words:
         if word == "--":
             continue
         if "=" in word and calls:
-            calls[-1][1].update([pair(word)])
+            (api, arguments), (key, value) = calls[-1], pair(word)
+            known = {p.name: p for p in environment.specs()[api].parameters}
+            is_json = key in known and (known[key].type() == "Any" or (value == "null" and not known[key].required))
+            arguments[key] = unpacked(value) if is_json else value
         elif word.startswith("-"):
             raise UserError(f"'{word}': options go before the first --")
         elif word in environment.specs():
@@ -94,7 +100,7 @@ def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, di
     return calls
 
 
-async def _carry_out(environment: Environment, calls: Sequence[tuple[str, dict[str, str]]]) -> list[CallResult]:
+async def _carry_out(environment: Environment, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[CallResult]:
     results = []
     with Sandbox() as sandbox, contextlib.closing(Session(environment, sandbox)) as session:
         for api, arguments in calls:

@@ -151,3 +151,19 @@ def test_whatever_a_plug_in_prints_is_not_among_the_json(tmp_path: Path) -> None
     assert {*done.stderr.replace("descriptor", "descriptor ").split()} >= {
         "import", "open", "call", "WARNING:root:log", "stream", "C", "descriptor", "child"
     }  # fmt: skip
+
+
+def test_null_is_no_value_and_what_may_be_anything_is_read_as_json(tmp_path: Path) -> None:
+    parameters = "n: int = 7, s: str = 's', b: bool = False, of: list[int] = None, any=None, q: str | None = ''"
+    head = "from r_eval.environments import query_api\n@query_api\ndef back"
+    (tmp_path / "typed.py").write_text(f"{head}({parameters}): return [n, s, b, of, any, q]", encoding="utf-8")
+    typed = {
+        "n=null s=null b=null of=null any=null q=null": [7, "s", False, None, None, None],
+        "n=3 s=3 b=true of=[1,2] any=3 q=[1]": [3, "3", True, [1, 2], 3, "[1]"],
+        'n="3" s="3" b="true" any="3" q="3"': [3, '"3"', True, None, "3", '"3"'],
+        'any={"a":[1]} of=[1.0] q=a=b': [7, "s", False, [1], {"a": [1]}, "a=b"],
+        "any=[1": [7, "s", False, None, "[1", ""],
+    }
+    words = [word for line in typed for word in ["back", *line.split(), "--"]]
+    results = json.loads(call(tmp_path, "typed.py", "--json", *words))
+    assert [result["value"] for result in results] == list(typed.values())

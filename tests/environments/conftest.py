@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,14 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import CallResult, Session
 
 Ask = Callable[..., CallResult]
+
+
+def json_lines(path: Path, *rows: Any) -> str:
+    """A file with a line for each row: a text as it is, anything else as JSON."""
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
 
 
 @pytest.fixture(autouse=True)

@@ -1,15 +1,14 @@
-"""AMiner over the embedded scholars and over one's own: what is found, and which files are refused."""
+"""AMiner over the embedded scholars and over one's own: what is found."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval.environments.aminer import AMiner
-from r_eval.errors import UserError
+from tests.environments.conftest import json_lines
 
 AMINER = AMiner()
 PEOPLE = AMINER.records("person")
@@ -75,15 +74,9 @@ WEI = {
 }
 
 
-def written(folder: Path, *lines: Any) -> str:
-    path = folder / "scholars.jsonl"
-    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), "utf-8")
-    return str(path)
-
-
 @pytest.fixture
 def aminer(tmp_path: Path) -> AMiner:
-    return AMiner(scholars=written(tmp_path, ADA, WEI))
+    return AMiner(json_lines(tmp_path / "scholars.jsonl", ADA, WEI))
 
 
 @pytest.mark.parametrize("words", [{"name": "ada okello"}, {"organization": "Nairobi"}, {"interest": "logic"}])
@@ -101,28 +94,8 @@ def test_who_lists_a_publication_is_its_author(aminer: AMiner) -> None:
 def test_a_publication_may_have_a_line_of_its_own_with_its_authors_in_order(tmp_path: Path) -> None:
     chi = {"name": "Chi Eze", "id": "c1", "advisor": "a1"}
     paper = {"title": "On trees", "id": "p1", "year": 2022, "num_citation": 3, "authors": ["c1", "a1"]}
-    aminer = AMiner(scholars=written(tmp_path, paper, ADA, chi))
+    aminer = AMiner(json_lines(tmp_path / "scholars.jsonl", paper, ADA, chi))
     assert [author.name for author in aminer.getPublication("p1").author_list] == ["Chi Eze", "Ada Okello"]
     assert [(one.name, one.relation) for one in aminer.getCoauthors("c1")] == [("Ada Okello", "advisor")]
     assert [(one.name, one.relation) for one in aminer.getCoauthors("a1")] == [("Chi Eze", "advisee")]
     assert aminer.searchPerson(name="Ada")[0].num_citation == 16
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ([], "holds no scholar"),
-        (["{"], r"scholars\.jsonl:1: not a JSON object"),
-        ([ADA, {"organization": "x"}], r"scholars\.jsonl:2: name"),
-        ([{"nmae": "Ada"}], r"scholars\.jsonl:1: name"),
-        ([ADA, ADA], r"scholars\.jsonl:2: Ada Okello is in line 1 already"),
-        ([{"name": "A", "id": "a b"}], r"scholars\.jsonl:1: id: 'a b' cannot be an id"),
-        ([ADA, {"title": "T", "authors": ["a1", "b2"]}], r"scholars\.jsonl:2: no scholar has the id 'b2'"),
-        ([ADA, {"name": "B", "advisor": "b2"}], r"scholars\.jsonl:2: no scholar has the id 'b2'"),
-        ([{"name": "A", "publications": [{"title": ""}]}], r"scholars\.jsonl:1: publications\.0\.title"),
-        ([{"name": "A", "work": [["Professor"]]}], r"scholars\.jsonl:1: work"),
-    ],
-)
-def test_a_file_that_is_wrong_is_refused_with_the_line(lines: list[Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message):
-        AMiner(scholars=written(tmp_path, *lines))

@@ -82,17 +82,28 @@ CASES = [
         + get("/e", f"{{name: q, in: query, {LIST}}}")
         + get("/o", f"{{name: o, in: query, explode: false, {OBJECT}}}")
         + get("/p", f"{{name: q, in: query, style: pipeDelimited, {LIST}}}")
-        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: [object, array, integer]}}"),
+        + get("/b", f"{{name: q, in: query, style: spaceDelimited, {LIST}}}")
+        + get("/u", f"{{name: q, in: query, style: label, {LIST}}}")
+        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: [object, array, integer]}}")
+        + get(
+            "/stripe",
+            f"{{name: expand, in: query, style: deepObject, {LIST}}}, {{name: created, in: query, style: deepObject, "
+            "schema: {anyOf: [{type: object, properties: {gte: {type: integer}}}, {type: integer}]}}",
+        ),
         [
             "s(id: dict[str, str])",
             "f(q: list[str] | None = None, o: dict[str, str] | None = None)",
             "e(q: list[str] | None = None)",
             "o(o: dict[str, str] | None = None)",
+            "p(q: list[str] | None = None)",
+            "b(q: list[str] | None = None)",
+            "u()",
             "d(q: dict[str, Any] | list[Any] | int | None = None)",
+            "stripe(expand: list[str] | None = None, created: ",
         ],
         [
-            "left out: m (the style 'matrix' of its path parameter 'id' cannot be written), "
-            "p (the style 'pipeDelimited' of its query parameter 'q' cannot be written)"
+            "left out: m (the style 'matrix' of its path parameter 'id' cannot be written). "
+            "offered with a looser schema: u (the style 'label' of its query parameter 'q' cannot be written)."
         ],
         [
             ("s", {"id": {"k": "v", "w": "x,y"}}, "GET /s/k=v,w=x%2Cy"),
@@ -100,10 +111,17 @@ CASES = [
             ("f", {"q": ["a", "b,c"], "o": {"k": "v"}}, "GET /f?q=a,b%2Cc&k=v"),
             ("e", {"q": ["a", "b,c"]}, "GET /e?q=a&q=b%2Cc"),
             ("o", {"o": {"k": "v", "w": "x"}}, "GET /o?o=k,v,w,x"),
+            ("p", {"q": ["a", "b|c"]}, "GET /p?q=a%7Cb%7Cc"),
+            ("b", {"q": ["a", "b"]}, "GET /b?q=a%20b"),
             ("d", {"q": {"k": "v", "w": 2}}, "GET /d?q%5Bk%5D=v&q%5Bw%5D=2"),
-            ("d", {"q": {"k": {"w": 2}}}, "d: argument 'q' cannot be {'k': {'w': 2}}: lists and objects inside"),
-            ("d", {"q": [2]}, "d: argument 'q' cannot be [2]: it must be an object."),
+            ("d", {"q": {"k": {"w": 2}}}, "GET /d?q%5Bk%5D%5Bw%5D=2"),
+            ("d", {"q": {"k": [1, 2], "w": None}}, "GET /d?q%5Bk%5D%5B%5D=1&q%5Bk%5D%5B%5D=2"),
+            ("d", {"q": ["a&b", "c"]}, "GET /d?q%5B%5D=a%26b&q%5B%5D=c"),
+            ("d", {"q": [{"k": "v", "w": [1]}, 2]}, "GET /d?q%5B0%5D%5Bk%5D=v&q%5B0%5D%5Bw%5D%5B%5D=1&q%5B1%5D=2"),
+            ("d", {"q": []}, "GET /d"),
             ("d", {"q": 2}, "GET /d?q=2"),
+            ("stripe", {"created": {"gte": "5"}, "expand": '["a"]'}, "GET /stripe?expand%5B%5D=a&created%5Bgte%5D=5"),
+            ("stripe", {"created": "5", "expand": "[]"}, "GET /stripe?created=5"),
         ],
     ),
     Case(
@@ -296,11 +314,12 @@ CASES = [
         PATHS
         + get("/c", f"{{name: Accept, in: header, schema: {{type: string}}}}, {{name: X-Tags, in: header, {LIST}}}")
         + get("/h", f"{{name: X-Tags, in: header, style: form, {LIST}}}")
-        + get("/s", "{name: sid, in: cookie, schema: {type: string}}"),
-        ["c(X_Tags: list[str] | None = None)"],
+        + get("/s", "{name: sid, in: cookie, required: true, schema: {type: string}}")
+        + get("/o", "{name: sid, in: cookie, schema: {type: string}}"),
+        ["c(X_Tags: list[str] | None = None)", "h()", "o()"],
         [
-            "left out: h (the style 'form' of its header parameter 'X-Tags' cannot be written), "
-            "s (its parameter 'sid' is in 'cookie', which cannot be sent)"
+            "left out: s (its parameter 'sid' is in 'cookie', which cannot be sent)",
+            "schema: h (the style 'form' of its header parameter 'X-Tags' cannot be written), o (its parameter 'sid'",
         ],
         [("c", {"X_Tags": ["a", "b"]}, "GET /c X-Tags=a,b")],
     ),

@@ -140,6 +140,16 @@ def test_the_marked_functions_of_a_file_are_the_query_apis(tmp_path: Path, ask: 
     assert "unknown setting 'path'" in refusal(str(tmp_path / "books.py"), {"path": "x"})
 
 
+def test_a_folder_with_an_init_file_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/__init__.py").write_text("from .core import Shop", encoding="utf-8")
+    (tmp_path / "shop/core.py").write_text(CLASS.replace("Library", "Shop"), encoding="utf-8")
+    for name in ("./shop", "shop/", "./shop/__init__.py", "./shop:Shop", located("./shop:Shop", tmp_path)):
+        assert open_environment(name).description == "Books."
+    assert located("shop", tmp_path) == "shop"
+
+
 def test_the_version_of_a_file_covers_its_data_and_not_its_comments(tmp_path: Path) -> None:
     data = tmp_path / "books.json"
 

@@ -8,6 +8,7 @@ import datetime
 import enum
 import functools
 import json
+import math
 import re
 import uuid
 from collections.abc import Iterable, Iterator
@@ -220,7 +221,7 @@ def test_every_kind_of_function_is_a_query_api(
 
 
 def test_the_shapes_of_what_is_taken_and_given_are_shown_the_inner_ones_first() -> None:
-    assert shapes([spec_with(Owner), spec_with(dict[str, Note])]).splitlines() == [
+    assert shapes([spec_with(Owner), spec_with(tuple[Note, int])]).splitlines() == [
         '# Place is a dict: {"city": str, "number": int | None}',
         '# Owner is a dict: {"name": str, "home": Place, "likes": list[Literal[\'red\', \'green\']], "bornIn": int}',
         '# Note is a dict: {"text": str, "author"?: str}',
@@ -273,6 +274,7 @@ def test_the_format_of_a_text_is_shown_wherever_its_type_is(kind: Any, form: str
         (Place, "[" * 100_000, "argument 'it' must be Place"),
         (Owner, {"name": "Ann", "home": {"city": "Rome", "number": "x"}}, "(home.number: Input should be"),
         (Note, {}, 'must be Note (Note is {"text": str, "author"?: str}), not {} (text: Field required)'),
+        *((float, nan, "must be float, not ") for nan in (math.nan, "NaN", '"NaN"', "-Infinity", [math.nan])),
         (BOUNDED, 0, "must be int, not 0 (Input should be greater than or equal to 1)."),
     ],
 )

@@ -33,6 +33,11 @@ class Odd(Environment):
         raise EnvironmentFailure("the disk is full")
 
     @query_api
+    def half(self) -> list[Any]:
+        """Give what JSON lacks."""
+        return [float("nan"), -float("inf"), "\ud800"]
+
+    @query_api
     def count(self) -> int:
         """Count up."""
         self.number = getattr(self, "number", 0) + 1
@@ -135,6 +140,10 @@ def test_what_is_wrong_comes_with_a_status_and_the_observation(
     found, value, _ = post(odd + path, body)
     assert (found, list(value)) == (status, ["error"])
     assert message in value["error"]
+
+
+def test_what_json_lacks_is_null(odd: str) -> None:
+    assert requests.post(f"{odd}/half", timeout=300).text == '[null,null,"\ufffd"]'
 
 
 def test_a_client_keeps_its_session_by_header_or_cookie(odd: str) -> None:

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import json
 import re
+import sqlite3
 import threading
 import time
 import types
@@ -145,6 +146,13 @@ def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) ->
     assert opened.call("anything", value=value) == CallResult(value, observation)
 
 
+def row() -> sqlite3.Row:
+    database = sqlite3.connect(":memory:")
+    database.row_factory = sqlite3.Row
+    found: sqlite3.Row = database.execute("SELECT 1 AS a").fetchone()
+    return found
+
+
 @pytest.mark.parametrize(
     ("value", "plain"),
     [
@@ -156,6 +164,8 @@ def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) ->
         (collections.ChainMap({"a": 1}), {"a": 1}),
         (collections.UserList(["a"]), ["a"]),
         (np.arange(2), [0, 1]),
+        (row(), {"a": 1}),
+        ([row()], [{"a": 1}]),
     ],
     ids=repr,
 )

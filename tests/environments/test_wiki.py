@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 import pytest
 
 from r_eval.environments.wiki import Wiki
-from r_eval.errors import UserError
+from tests.environments.conftest import json_lines
 from tests.wikis import refusal
 
 
 def written(folder: Path, *pages: dict[str, Any]) -> Wiki:
     """The wiki of a file with these pages."""
-    path = folder / "pages.jsonl"
-    path.write_text("".join(json.dumps(page) + "\n" for page in pages), encoding="utf-8")
-    return Wiki(str(path))
+    return Wiki(json_lines(folder / "pages.jsonl", *pages))
 
 
 @pytest.mark.parametrize(
@@ -69,30 +66,6 @@ def test_a_misspelt_keyword_finds_what_is_similar_and_says_so(reading: Wiki, key
 @pytest.mark.parametrize("keyword", ["coffee", "", "  ", "menu", "tee", "tea costs 7.", "x" * 301])
 def test_what_no_paragraph_contains_gives_no_results(reading: Wiki, keyword: str) -> None:
     assert refusal(reading.Lookup, keyword).startswith("No results")
-
-
-PAGE = {"title": "Kenya", "url": "https://wiki.example/Kenya", "text": "Kenya is a country.\n\nIts capital is Nairobi."}
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ([], "holds no page"),
-        (["{"], r"pages\.jsonl:1: not a JSON object"),
-        (["[" * 100_000], r"pages\.jsonl:1: not a JSON object"),
-        (["[]"], r"pages\.jsonl:1: "),
-        ([PAGE, {"title": "A"}], r"pages\.jsonl:2: a page needs text"),
-        ([PAGE, "", PAGE], r"pages\.jsonl:3: another page has the title 'Kenya'"),
-        ([{"titel": "A", "text": "b"}], r"pages\.jsonl:1: title"),
-        ([{"title": " ", "text": "b"}], r"pages\.jsonl:1: the title ' ' has no letter"),
-        ([{"title": "A", "text": ["b"]}], r"pages\.jsonl:1: text"),
-    ],
-)
-def test_a_file_that_is_wrong_is_refused_with_the_line(lines: list[Any], message: str, tmp_path: Path) -> None:
-    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    (tmp_path / "pages.jsonl").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-    with pytest.raises(UserError, match=message):
-        Wiki(str(tmp_path / "pages.jsonl"))
 
 
 def test_pages_in_any_script_are_found_and_control_characters_are_not_shown(tmp_path: Path) -> None:

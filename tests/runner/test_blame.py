@@ -72,7 +72,7 @@ class Broken(Condition):
     def question(self, question, environment):
         return act("KeyError") if self.how == "question" else question
 
-    def environment(self, environment, about, seeds):
+    def environment(self, environment, notes, seeds):
         return act(self.how)
 """
 RAISED = ("SystemExit", "KeyboardInterrupt", "GeneratorExit", "StopIteration", "CancelledError", "TimeoutError")

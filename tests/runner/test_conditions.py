@@ -31,8 +31,8 @@ class Renaming(Condition):
             return None
         return question.model_copy(update={"answers": ["Eve 0"], "meta": {"renamed": "Eve"}})
 
-    def environment(self, environment, about, seeds):
-        assert about.notes["renamed"] == "Eve"
+    def environment(self, environment, notes, seeds):
+        assert notes["renamed"] == "Eve"
         return Renamed(environment)
 '''
 LLM = """

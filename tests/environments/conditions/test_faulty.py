@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import binomtest
 
 from r_eval.environments.base import TemporaryFailure
-from r_eval.environments.conditions.base import ConditionInput
 from r_eval.environments.conditions.faulty import Faulty
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
@@ -19,7 +18,7 @@ from tests.environments.conditions.shelves import BOOKS, Call, Shelves, under
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3, 1.0])
 def test_the_share_of_failures_is_the_rate_in_short_episodes_too(rate: float) -> None:
     async def failures(run: int) -> list[bool]:
-        environment = Faulty(rate).environment(Shelves(), ConditionInput(), Seeds(run, "q", 0)).open()
+        environment = Faulty(rate).environment(Shelves(), {}, Seeds(run, "q", 0)).open()
         found = []
         for _ in range(2):
             try:
@@ -57,6 +56,6 @@ def test_an_episode_fails_the_same_way_whatever_is_called_and_another_epoch_anot
     ],
 )
 def test_a_program_can_catch_a_failure(code: str, rate: float, answer: object, cause: str, sandbox: Sandbox) -> None:
-    environment = Faulty(rate).environment(Shelves(), ConditionInput(), Seeds(0, "q", 0))
+    environment = Faulty(rate).environment(Shelves(), {}, Seeds(0, "q", 0))
     result = asyncio.run(Session(environment, sandbox).run_program(code))
     assert (result.answer, result.error.cause if result.error else "") == (answer, cause)

@@ -21,6 +21,7 @@ from r_eval.errors import UserError
 from r_eval.records import Document, Question, Step
 from r_eval.seeds import Seeds
 from tests.environments.conditions.shelves import Shelves, environment_under
+from tests.environments.conftest import json_lines
 
 QUESTION = Question(id="q1", question="When was mill 3 built?", answers=["1803"], level="KS", meta={"text_ids": ["m3"]})
 Under = Callable[..., Step]
@@ -38,9 +39,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """Twenty mills with the years in which they were built, and ten lakes."""
     mills = [{"id": f"m{n}", "text": f"The mill of Ada{chr(97 + n)}a was built in {1800 + n}."} for n in range(20)]
     lakes = [{"id": f"l{n}", "text": f"The lake with the number {n} is a quiet place, and deep."} for n in range(10)]
-    file = tmp_path_factory.mktemp("corpus") / "documents.jsonl"
-    file.write_text("".join(json.dumps(one) + "\n" for one in [*mills, *lakes]), encoding="utf-8")
-    return Corpus(str(file))
+    return Corpus(json_lines(tmp_path_factory.mktemp("corpus") / "documents.jsonl", *mills, *lakes))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ is damaged."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from r_eval.environments.corpus.chunks import Chunks, build_or_load, open_chunks
 from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.environments.corpus.splitting import split
+from tests.environments.conftest import json_lines
 
 pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
@@ -24,9 +24,7 @@ DOCUMENTS = [
 
 
 def chunks_of(folder: Path, *documents: SourceDocument) -> Chunks:
-    file = folder / "d.jsonl"
-    file.write_text("".join(json.dumps(one._asdict()) + "\n" for one in documents), encoding="utf-8")
-    return open_chunks(str(file), 16, 4)
+    return open_chunks(json_lines(folder / "d.jsonl", *(one._asdict() for one in documents)), 16, 4)
 
 
 def test_every_chunk_has_its_place_in_its_document_and_another_id_or_text_makes_another_digest(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import shutil
 from pathlib import Path
@@ -18,6 +17,7 @@ from r_eval.environments.session import Session
 from r_eval.errors import UserError
 from r_eval.records import Step
 from r_eval.testing import EnvironmentContract
+from tests.environments.conftest import json_lines
 
 pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
@@ -29,9 +29,7 @@ ROWS = [
 
 
 def documents(folder: Path) -> str:
-    path = folder / "documents.jsonl"
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS), encoding="utf-8")
-    return str(path)
+    return json_lines(folder / "documents.jsonl", *ROWS)
 
 
 class TestCorpus(EnvironmentContract):
