@@ -377,10 +377,12 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
     key = ".".join(str(part) for part in loc)
     at = file.at(loc) if file else "Grid"
     if first["type"] == "extra_forbidden":
-        known = _known(loc)
-        return f"{at}: {unknown('key', key, known)}"
+        if key in ("temperature", "max_tokens", "base_url", "connections", "timeout", "price"):
+            return f"{at}: {key} is a setting of an LLM; write it into the LLM's entry in llms"
+        return f"{at}: {unknown('key', key, _known(loc), {'models': 'llms', 'model': 'llms'})}"
     if first["type"] == "missing":
-        return f"{at}: the key {key} is missing"
+        example = "; write {llm: openai/gpt-4o-mini, temperature: 0}" if loc[0] == "llms" and len(loc) > 1 else ""
+        return f"{at}: the key {key} is missing{example}"
     reason = describe_invalid(first)
     is_entry = isinstance(loc[-1], int) and loc[0] != "exclude"
     return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"

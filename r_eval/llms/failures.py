@@ -159,8 +159,8 @@ class Evidence:
                     return cause, refused
         if self.status == 503 and table.WORDS["rate_limit"].search(self.text):
             return "rate_limit", ""
-        if self.status == 403 and self.is_page:  # a firewall's, which may have blocked this one prompt
-            return "request", ""
+        if self.status == 403 and (self.is_page or not table.ACCOUNT.search(" ".join((*self.codes, self.text)))):
+            return "request", ""  # a firewall's or a proxy's, which may have blocked this one prompt
         is_request = self.status in range(1, 500) or (not self.status and self.codes & table.REQUEST_CODES)
         return table.STATUSES.get(self.status, "request" if is_request else "server"), ""
 

@@ -22,12 +22,16 @@ from r_eval.isolation import DaemonThreads, ForeignLoop, describe
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import chat_body
 from r_eval.llms.failures import one_line
+from r_eval.llms.tokens import estimate
 from r_eval.records import Tokens
 from r_eval.text import clean_data
 
 threads = DaemonThreads("scripted")
 coroutines = ForeignLoop("scripted-async")
 _reply: TypeAdapter[Reply] = TypeAdapter(Reply)
+
+
+HOW = "write `def answer(request):` and return a text or a Reply"
 
 
 class MessageDict(dict[str, Any]):
@@ -51,6 +55,8 @@ class Scripted(LLM):
         self._function: Any = plugins.from_path(model, "llms") if colon else None
         if not callable(self._function):
             raise UserError(f"LLM '{name}': {model} is not a function; expected scripted/<file.py>:<function>")
+        if problem := _problem(self._function):
+            raise UserError(f"LLM '{name}': {_line(self._function, self._file)}: {function} {problem}; {HOW}")
         self._place = f"{Path(self._file).name}:{function}"
         self._code = script_hashes(model)
 
@@ -78,7 +84,34 @@ class Scripted(LLM):
             raise LLMError("request", f"{self._place} returned {type(answer).__name__}, not a text or a Reply")
         try:
             plain = json.loads(json.dumps(dataclasses.asdict(answer), default=dict))
-            return _reply.validate_python(clean_data(plain))
+            reply = _reply.validate_python(clean_data(plain))
+            if reply.tokens == Tokens():
+                reply = dataclasses.replace(reply, tokens=estimate(request, reply), estimated=True)
+            return reply
         except (TypeError, ValueError, RecursionError) as error:
             problem = one_line(str(error).partition(" [type=")[0])
             raise LLMError("request", f"{self._place} returned a Reply that no record can hold: {problem}") from None
+
+
+def _problem(function: Any) -> str | None:
+    """Why a callable cannot answer requests, if that shows before it is called."""
+    if isinstance(function, type):
+        return "is a class"
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return "is a generator: it has a yield"
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return f"takes {inspect.signature(function)}, but it is called with one argument, the request"
+    except ValueError:  # a function of C may not tell
+        pass
+    return None
+
+
+def _line(function: Any, file: str) -> str:
+    """Where a function is: the file and, where it is Python's, the line."""
+    try:
+        code = inspect.unwrap(function).__code__
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    except (AttributeError, ValueError):
+        return file
