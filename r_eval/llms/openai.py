@@ -147,6 +147,7 @@ class OpenAI(Persistent, LLM):
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=self.settings.timeout, connect=20.0),
             auto_decompress=False,  # `read_body` does it, within a bound
+            proxy=_proxy(self.base_url),  # `trust_env` would look it up in threads, for each request, and read ~/.netrc
         )
 
     async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
@@ -224,3 +225,13 @@ def _address(base_url: str, path: str) -> str:
     """An address below a server's base; a query that the base has (a gateway's version, say) stays at the end."""
     parts = urlsplit(base_url)
     return urlunsplit(parts._replace(path=f"{parts.path}/{path}"))
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for an address (HTTPS_PROXY, NO_PROXY, ...); none for this machine's own."""
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    is_own = host in ("localhost", "::1") or host.startswith("127.")
+    return None if is_own or proxy_bypass(host) else getproxies().get(parts.scheme)

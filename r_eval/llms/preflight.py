@@ -6,12 +6,13 @@ model in this process and the same model behind a server get the same one.
 
 A server may take tools and drop them, because the model's chat template has no place for them. That shows in its own
 count: where the prompt seems to lack the tool, it is sent again without, and if it has as many tokens then, tools are
-described in the prompt instead. A third, longer prompt tells such a server from one that counts every prompt alike.
+described in the prompt instead.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 from importlib.resources import files
@@ -97,14 +98,7 @@ async def _probe_tools(llm: OpenAI, request: Request, reply: Reply) -> None:
     least, most = PLAUSIBLE * tokens.of_request(bare), PLAUSIBLE * tokens.of_request(request)
     if not least <= reply.tokens.prompt <= most:  # the tool is in the prompt, or the count says nothing at all
         return
-    *before, last = bare.messages
-    longer = dataclasses.replace(bare, messages=(*before, Message("user", f"{last.content} {last.content}")))
-    try:
+    with contextlib.suppress(LLMError):  # the first request was answered, so nothing speaks against tools
         without = await llm.generate(bare, 1)
-        if without.estimated or without.tokens.prompt != reply.tokens.prompt:
-            return
-        twice = await llm.generate(longer, 1)
-    except LLMError:  # the first request was answered, so nothing speaks against tools
-        return
-    if not twice.estimated and twice.tokens.prompt > without.tokens.prompt:
-        llm.learn("tools", "the server takes tools, but they do not reach the model's prompt")
+        if without.tokens.prompt == reply.tokens.prompt and not without.estimated:
+            llm.learn("tools", "the server takes tools, but they do not reach the model's prompt")

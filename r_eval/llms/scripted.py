@@ -56,7 +56,9 @@ class Scripted(LLM):
         if not callable(self._function):
             raise UserError(f"LLM '{name}': {model} is not a function; expected scripted/<file.py>:<function>")
         if problem := _problem(self._function):
-            raise UserError(f"LLM '{name}': {_line(self._function, self._file)}: {function} {problem}; {HOW}")
+            code = getattr(inspect.unwrap(self._function), "__code__", None)
+            place = f"{code.co_filename}:{code.co_firstlineno}" if code else self._file
+            raise UserError(f"LLM '{name}': {place}: {function} {problem}; {HOW}")
         self._place = f"{Path(self._file).name}:{function}"
         self._code = script_hashes(model)
 
@@ -106,12 +108,3 @@ def _problem(function: Any) -> str | None:
     except ValueError:  # a function of C may not tell
         pass
     return None
-
-
-def _line(function: Any, file: str) -> str:
-    """Where a function is: the file and, where it is Python's, the line."""
-    try:
-        code = inspect.unwrap(function).__code__
-        return f"{code.co_filename}:{code.co_firstlineno}"
-    except (AttributeError, ValueError):
-        return file

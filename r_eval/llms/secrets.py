@@ -5,7 +5,6 @@ A successful reply is never touched: with a dummy key such as `none` every answe
 
 from __future__ import annotations
 
-import base64
 import html.entities
 import os
 import re
@@ -30,10 +29,7 @@ class Secrets:
 
     def __init__(self, *keys: str) -> None:
         long = [key for key in keys if len(key) >= SHORTEST]
-        forms = [*map(_any_escaping, long)]
-        forms += [key.encode().hex() for key in long]
-        forms += [_in_base64(key.encode(), *place) for key in long for place in ((0, 0), (1, 2), (2, 3))]
-        self._pattern = re.compile("|".join(forms) or "(?!)", re.IGNORECASE)
+        self._pattern = re.compile("|".join(map(_any_escaping, long)) or "(?!)", re.IGNORECASE)
 
     def strike(self, text: str) -> str:
         """The beginning of a text without the keys, however they are escaped in it; what is JSON remains so."""
@@ -52,12 +48,6 @@ def _any_escaping(key: str) -> str:
         entity = rf"&(?:amp;){{0,3}}(?:#0{{0,6}}{code};|#x0{{0,6}}{code:x};{''.join(names)})"
         forms.append(f"(?:{escaped}|{percent}|{entity})")
     return "".join(forms)
-
-
-def _in_base64(key: bytes, before: int, skipped: int) -> str:
-    """A pattern of a key in base64 after some other bytes, without the digits that it shares with them."""
-    digits = base64.b64encode(bytes(before) + key).decode().rstrip("=")[skipped:-1]
-    return re.escape(digits).replace(r"\+", "[+-]").replace("/", "[/_]")
 
 
 def header_value(name: str, variable: str) -> str:

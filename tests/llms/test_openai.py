@@ -150,6 +150,31 @@ def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> No
     assert caught.value.cause == "connection"
 
 
+@pytest.mark.parametrize(("host", "exempt", "sent"), [("llm.invalid", "", True), ("llm.invalid", "llm.invalid", False)])
+def test_requests_go_through_the_proxy_that_the_environment_names(
+    host: str, exempt: str, sent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(good("by proxy"))
+
+    async def main() -> Reply:
+        runner = await server.start()
+        monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
+        monkeypatch.setenv("NO_PROXY", exempt)
+        llm = make_llm("openai/some-model", {"base_url": f"http://{host}/v1"})
+        try:
+            await llm.open()
+            return await llm.generate(ASK)
+        finally:
+            await llm.close()
+            await runner.cleanup()
+
+    if sent:
+        assert asyncio.run(main()).text == "by proxy"
+    else:
+        with pytest.raises(LLMError, match="no server answers"):
+            asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("copied", "address"),
     [
@@ -205,10 +230,13 @@ def opened(server: Server, **settings: Any) -> bool:
     [
         bad(400, "registry.ollama.ai/library/some-model does not support tools"),
         bad(422, "Extra inputs are not permitted: functions"),
+        good("ready", usage={**USED, "prompt_tokens": 40}),  # with tools and without
     ],
 )
-def test_a_server_that_refuses_tools_gets_them_in_the_prompt(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
-    server = Server(good(), opening=(answer, good("ready", usage=USED)))
+def test_a_server_that_refuses_or_drops_tools_gets_them_in_the_prompt(
+    answer: Answer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server(good(), opening=(answer, answer if answer.status == 200 else good("ready", usage=USED)))
     assert opened(server) is False
     assert "tools" not in server.opened[-1]
     assert "described in the prompt" in caplog.text
