@@ -171,11 +171,6 @@ class LLMError(Exception):
         """The outcome of an episode that ends with this error."""
         return self.OUTCOMES.get(self.cause, "llm_failure")
 
-    @property
-    def retryable(self) -> bool:
-        """Whether another attempt is worth making."""
-        return self.cause in self.RETRIED
-
 
 class Price(BaseModel):
     """USD per million tokens.

@@ -55,7 +55,7 @@ CODES: Mapping[str, frozenset[str]] = {cause: frozenset(map(normal, codes.split(
 """Codes that decide by themselves, case and punctuation aside; of several causes the first here wins."""
 
 STATUSES: Mapping[int, str] = {
-    **{401: "key", 402: "quota", 403: "key", 413: "context", 446: "content_filter", 498: "rate_limit", 501: "request"},
+    **{401: "key", 402: "quota", 413: "context", 446: "content_filter", 498: "rate_limit", 501: "request"},
     **dict.fromkeys((408, 409, 424, 425), "server"),
 }
 """What a status means alone; the others from 500 on are "server", those below are "request". 446 is a guardrail's, 498

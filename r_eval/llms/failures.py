@@ -10,12 +10,10 @@ errors. What a model wrote (`failed_generation`, an echoed `input`) is never amo
 
 from __future__ import annotations
 
-import email.utils
 import functools
 import itertools
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,7 +27,6 @@ LONGEST_SENTENCE, LONGEST_MESSAGE, LONGEST_JSON = 2000, 300, 100_000
 MOST_PARTS, MOST_ITEMS, MOST_CAUSES = 500, 20, 4
 
 WRAPPER = re.compile(r"[^{]{0,200}(?:error|exception)\b[^{]{0,40}(?=\{)|\s{0,200}(?=[\[{])", re.IGNORECASE)
-PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 TITLE = re.compile(r"<title[^>]{0,100}>([^<]{1,200})", re.IGNORECASE)
 ECHO = re.compile(r"""(?:['"]?\b(?:input|content|arguments)['"]?[:=] ?|\binput_value=|\bgot )['"{\[]""")
 """Behind it a validator repeats what it was sent."""
@@ -53,7 +50,6 @@ class Evidence:
         sentences: From the outermost error to the innermost.
         generated: What the model wrote, if the provider repeats it.
         headers: By their names in lower case.
-        is_page: Whether it is a page for a browser: not the API's word, but that of something in front of it.
     """
 
     def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
@@ -61,7 +57,6 @@ class Evidence:
         self.codes: set[str] = set()
         self.sentences: list[str] = []
         self.generated: str | None = None
-        self.is_page = False
         self.headers = {str(name).lower(): str(text)[:1000] for name, text in (headers or {}).items()}
         self._add_code(self.headers.get("x-amzn-errortype", ""))
         self.add(body)
@@ -98,8 +93,7 @@ class Evidence:
             elif isinstance(part, str) and (inner := _embedded(part)) is not None:
                 parts.append(inner)
             elif isinstance(part, str) and part.strip():
-                self.is_page = self.is_page or PAGE.match(part) is not None
-                title = TITLE.search(part[:2000])
+                title = TITLE.search(part[:2000])  # of a page for a browser
                 self.sentences.append(title[1] if title else part[:LONGEST_JSON])
 
     def _add_object(self, value: dict[Any, Any]) -> None:
@@ -159,8 +153,8 @@ class Evidence:
                     return cause, refused
         if self.status == 503 and table.WORDS["rate_limit"].search(self.text):
             return "rate_limit", ""
-        if self.status == 403 and (self.is_page or not table.ACCOUNT.search(" ".join((*self.codes, self.text)))):
-            return "request", ""  # a firewall's or a proxy's, which may have blocked this one prompt
+        if self.status == 403 and table.ACCOUNT.search(" ".join((*self.codes, self.text))):
+            return "key", ""  # any other is a firewall's or a proxy's, which may have blocked this one prompt
         is_request = self.status in range(1, 500) or (not self.status and self.codes & table.REQUEST_CODES)
         return table.STATUSES.get(self.status, "request" if is_request else "server"), ""
 
@@ -315,16 +309,6 @@ def one_line(text: object) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Seconds in "20", "6m0s", "120ms" or "1.5 seconds", or until a date.
-
-    Returns:
-        None if there is no such thing, or the time has passed.
-    """
+    """Seconds in "20", "6m0s", "120ms" or "1.5 seconds"; None in anything else, such as a date."""
     parts = DURATION.findall(text[:60]) if text[:1].isdigit() else []
-    try:
-        seconds = sum(float(number) * SECONDS[unit.lower()] for number, unit in parts)
-        if not parts:
-            seconds = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError, OSError):
-        return None
-    return seconds if seconds >= 0 else None
+    return sum(float(number) * SECONDS[unit.lower()] for number, unit in parts) if parts else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import time
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -166,11 +165,11 @@ class OpenAI(Persistent, LLM):
         except LLMError as error:
             error.args = (self._secrets.strike(str(error)),)
             now = time.monotonic()
-            if error.retryable:
+            if error.cause in error.RETRIED:
                 effort.retry += now - turn.at
             if error.cause == "rate_limit":
                 self._limiter.on_rate_limit(turn)
-            if not error.retryable or error.cause == "rate_limit":
+            if error.cause not in error.RETRIED - {"rate_limit"}:
                 self._failing_since = None
                 raise
             self._failing_since = self._failing_since or now
@@ -187,7 +186,8 @@ class OpenAI(Persistent, LLM):
         """The server's answer, whatever its status."""
         import aiohttp
 
-        url = _address(self.base_url, "chat/completions")
+        parts = urlsplit(self.base_url)  # of which a query (a gateway's version, say) stays at the end
+        url = urlunsplit(parts._replace(path=f"{parts.path}/chat/completions"))
         try:
             async with self._client.post(url, data=body, allow_redirects=False) as answer:
                 return await read_body(answer.content.iter_any(), answer.headers), answer.status, answer.headers
@@ -218,13 +218,6 @@ class OpenAI(Persistent, LLM):
             raise failures.error_in(data) or error
         safe = {name: self._secrets.strike(value).replace(MARK, "key") for name, value in headers.items()}
         raise failures.classify(status, data, safe)
-
-
-@functools.cache
-def _address(base_url: str, path: str) -> str:
-    """An address below a server's base; a query that the base has (a gateway's version, say) stays at the end."""
-    parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(path=f"{parts.path}/{path}"))
 
 
 def _proxy(base_url: str) -> str | None:

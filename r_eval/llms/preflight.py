@@ -39,8 +39,6 @@ TOOL = ToolSpec(
     "has visibly more tokens than the same prompt without it, whatever the tokenizer and however the tool is written.",
     {"type": "object", "properties": {"remark": {"type": "string", "description": "Anything else to say."}}},
 )
-STOP = "\n\n\n"
-LENGTH = 16
 PLAUSIBLE = 0.7
 """Share of an estimated count from which on a server's count can be one of the same prompt."""
 
@@ -49,7 +47,7 @@ def preflight_request(tools: bool, seed: int | None = None) -> Request:
     """The first request, with a tool if tools are native."""
     text = files("r_eval.llms").joinpath("prompts/preflight.md").read_text(encoding="utf-8").strip()
     messages = (Message("system", "This only tests the connection."), Message("user", text))
-    return Request(messages, (STOP,), LENGTH, (TOOL,) if tools else (), seed=seed)
+    return Request(messages, ("\n\n\n",), 16, (TOOL,) if tools else (), seed=seed)
 
 
 async def learn_capabilities(llm: OpenAI) -> None:

@@ -161,7 +161,8 @@ def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
         function = entry.get("function", entry)
         if not isinstance(function, dict):
             raise _wrong("a tool call has no function", entry)
-        name, call_id = _short(function.get("name")), _short(entry.get("id"))
+        texts = function.get("name"), entry.get("id")
+        name, call_id = (text[:MAX_NAME] if isinstance(text, str) else "" for text in texts)
         arguments, error = parse_arguments(function.get("arguments"), name, cut, budget)
         extra = _unknown(entry, CALL_KEYS)
         if function is not entry and (inner := _unknown(function, CALL_KEYS)):
@@ -183,10 +184,6 @@ def _is_small(extras: list[dict[str, Any] | None]) -> bool:
         return len(to_json(extras, inf_nan_mode="constants")) <= MAX_EXTRA
     except ValueError:
         return False
-
-
-def _short(text: Any) -> str:
-    return text[:MAX_NAME] if isinstance(text, str) else ""
 
 
 def _wrong(what: str, value: Any) -> LLMError:

@@ -137,7 +137,7 @@ def test_each_case_as_a_server_plays_it() -> None:
         else:
             fatal = ", LLM stops" if error.cause in LLMError.FATAL else ""
             score = "missing" if error.outcome == "llm_failure" else "counts"
-            expected = (error.outcome + fatal, score, ATTEMPTS if error.retryable else 1)
+            expected = (error.outcome + fatal, score, ATTEMPTS if error.cause in error.RETRIED else 1)
         assert (played.outcome, played.score, played.attempts) == expected, case
     assert adapted >= {"max_tokens", "temperature", "stop", "seed", "tool_choice", "tools", "system"}
     assert adapted >= {"reasoning_content", "reasoning_content+", "reasoning_details", "extra_content", "foo"}

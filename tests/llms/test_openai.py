@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import dataclasses
 import json
-import socket
 import traceback
 from typing import Any
 
@@ -127,52 +126,22 @@ def test_no_error_message_holds_the_key(monkeypatch: pytest.MonkeyPatch, answer:
     assert KEY not in json.dumps(make_llm("openai/some-model", {"base_url": HERE}).identity())
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.mark.parametrize("url", [HERE, "http://no.such.host.invalid/v1"])
+def test_no_server_is_a_connection_error_that_names_the_address(url: str) -> None:
+    error, _ = refused(good(), base_url=url)
+    assert (error.cause, url in str(error)) == ("connection", True)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "no.such.host.invalid"])
-def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> None:
-    url = f"http://{host}:{free_port()}/v1"
+@pytest.mark.parametrize("exempt", ["", "llm.invalid"])
+def test_requests_go_through_the_proxy_that_the_environment_names(exempt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Proxy(Server):
+        def settings(self, more: dict[str, Any]) -> dict[str, Any]:
+            monkeypatch.setenv("HTTP_PROXY", self.url.removesuffix("/v1"))
+            monkeypatch.setenv("NO_PROXY", exempt)
+            return {"base_url": "http://llm.invalid/v1"}
 
-    async def main() -> None:
-        llm = make_llm("openai/some-model", {"base_url": url})
-        try:
-            await llm.open()
-        finally:
-            await llm.close()
-            await llm.close()
-
-    with pytest.raises(LLMError, match=url) as caught:
-        asyncio.run(main())
-    assert caught.value.cause == "connection"
-
-
-@pytest.mark.parametrize(("host", "exempt", "sent"), [("llm.invalid", "", True), ("llm.invalid", "llm.invalid", False)])
-def test_requests_go_through_the_proxy_that_the_environment_names(
-    host: str, exempt: str, sent: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = Server(good("by proxy"))
-
-    async def main() -> Reply:
-        runner = await server.start()
-        monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
-        monkeypatch.setenv("NO_PROXY", exempt)
-        llm = make_llm("openai/some-model", {"base_url": f"http://{host}/v1"})
-        try:
-            await llm.open()
-            return await llm.generate(ASK)
-        finally:
-            await llm.close()
-            await runner.cleanup()
-
-    if sent:
-        assert asyncio.run(main()).text == "by proxy"
-    else:
-        with pytest.raises(LLMError, match="no server answers"):
-            asyncio.run(main())
+    with pytest.raises(LLMError, match="no server answers") if exempt else contextlib.nullcontext():
+        assert run(Proxy(good("by proxy")), lambda llm: llm.generate(ASK)).text == "by proxy"
 
 
 @pytest.mark.parametrize(
