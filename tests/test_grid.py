@@ -128,7 +128,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         r"LLM 'openai/m': price: unknown setting 'input'\. Did you mean prompt\? Known: cached, completion, prompt",
     ),
     "settings of an LLM in a mapping of their own": (
-        {"llms": [{"llm": "openai/m", "options": {"temp": 0}}]},
+        {"llms": [{"llm": "openai/m", "options": {"temperature": 0}}]},
         r"LLM 'openai/m': options: the settings of an LLM stand beside its name",
     ),
     "a setting of an LLM among the grid's keys": (

@@ -216,21 +216,17 @@ class LLMSettings(BaseModel):
 
 
 _SYNONYMS = {
-    "max_tokens": """n_predict num_predict max_new_tokens max_output_tokens max_completion_tokens max_length
-        max_gen_toks max_tokens_to_sample""",
-    "temperature": "temp",
+    "max_tokens": "n_predict num_predict max_new_tokens max_output_tokens max_completion_tokens max_length",
     "timeout": "request_timeout max_time",
-    "connections": "concurrency max_concurrency parallel n_parallel num_parallel workers num_workers batch_size",
+    "connections": "concurrency max_concurrency parallel num_parallel workers num_workers batch_size",
     "base_url": "url endpoint host server address api_base openai_api_base",
     "api_key_env": "key api_key token",
-    "headers": "extra_headers default_headers",
     "requests_per_minute": "rpm",
     "tokens_per_minute": "tpm",
     "reasoning": "reasoning_effort effort thinking",
-    "context": "n_ctx num_ctx ctx_size context_size context_length max_model_len",
-    "gpu_layers": "ngl num_gpu",
-    "num_gpus": "n_gpus tensor_parallel_size",
-    "price": "cost pricing",
+    "context": "n_ctx num_ctx ctx_size context_length max_model_len",
+    "gpu_layers": "ngl",
+    "price": "cost",
     "prompt": "input",
     "completion": "output",
 }

@@ -179,7 +179,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
 where a row names none, the words hold its name."""
 
 ACCOUNT = _any(
-    r"\b(?:keys?|tokens?|accounts?|project|subscription|billing|scopes?|credentials?)\b|\b(?:authenti|(?:un)?authori[sz])",
+    r"\b(?:accessdeniedexception|keys?|tokens?|accounts?|project|subscription|billing|scopes?|credentials?)\b|\b(?:authenti|(?:un)?authori[sz])",
     r"permission(?! to access (?:/|this (?:resource|page|server)))|organi[sz]ation (?:must|is|does|was|has been)\b",
     "权限|密钥|令牌|认证|鉴权|账号|账户",
 )

@@ -130,13 +130,11 @@ def _content(content: Any) -> tuple[str, list[str]]:
 
 def _reasoning(message: Mapping[str, Any]) -> str:
     """The thinking, under any of the names that servers have for it."""
-    for key in REASONING_KEYS:
-        if message.get(key):
-            return _flat(message[key])
-    details = message.get("reasoning_details")  # OpenRouter: opaque, sent back as it is; its texts are for the record
-    return (
-        _flat([d for d in details if isinstance(d, dict) and d.keys() & TEXT_KEYS]) if isinstance(details, list) else ""
-    )
+    reasoning = next((message[key] for key in REASONING_KEYS if message.get(key)), None)
+    if reasoning is None and isinstance(details := message.get("reasoning_details"), list):
+        # OpenRouter's: opaque, sent back as it is; its texts are for the record
+        reasoning = [detail for detail in details if isinstance(detail, dict) and detail.keys() & TEXT_KEYS]
+    return _flat(reasoning)
 
 
 def _flat(value: Any) -> str:
