@@ -20,7 +20,6 @@ from typing import Any
 from r_eval.llms import failure_words as table
 from r_eval.llms.base import Finish, LLMError
 
-LONGEST_WAIT = 600.0  # seconds; no call waits longer for one reply
 LONG = 3600.0  # seconds that a run does not wait out: such a limit is a quota
 ROLLING = 60.0  # seconds below which a limit of a day lets another request through soon
 LONGEST_SENTENCE, LONGEST_MESSAGE, LONGEST_JSON = 2000, 300, 100_000
@@ -124,7 +123,6 @@ class Evidence:
         """What it means."""
         cause, parameter = self._decide()
         wait = self.wait() if cause in LLMError.RETRIED else None
-        wait = None if wait is None else min(wait, LONGEST_WAIT)
         failure = LLMError(cause, self.message(prefix), wait=wait, parameter=parameter)
         if cause == "tool_call":
             text = "\n".join(self.sentences)

@@ -157,7 +157,7 @@ def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
         *(({"RETRY-AFTER": odd}, "", None) for odd in ("-3", "nan", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")),
         ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
         ({"retry-after": "6m0s"}, "", 360.0),
-        ({"retry-after": "3600"}, "", 600.0),
+        ({"retry-after": "3600"}, "", 3600.0),
         ({}, "Please try again in 20ms.", 0.02),
         ({}, "Try again in a while", None),
     ],
@@ -244,7 +244,7 @@ def test_no_body_raises(status: int, body: Any, headers: dict[str, str]) -> None
     error = classify(status, body, headers)
     assert error.cause in LLMError.OUTCOMES
     assert bool(error.parameter) == (error.cause == "parameter")
-    assert error.wait is None or 0 <= error.wait <= 600
+    assert error.wait is None or error.wait >= 0
     assert str(error).isprintable()
     assert len(str(error)) <= 300
     inside = error_in(body)
