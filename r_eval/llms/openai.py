@@ -126,7 +126,8 @@ class OpenAI(Persistent, LLM):
             if error.cause in ("key", "request"):
                 secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
                 what, why = secret if error.cause == "key" else "a request", str(error).removeprefix(f"{self.name}: ")
-                error.args = (f"{self.name}: {self.base_url} refuses {what} ({why})",)
+                hint = "" if urlsplit(self.base_url).path or error.cause == "key" else "; does its address end in /v1?"
+                error.args = (f"{self.name}: {self.base_url} refuses {what} ({why}){hint}",)
             raise
 
     async def close(self) -> None:

@@ -43,7 +43,7 @@ class MessageDict(dict[str, Any]):
 
 
 class Scripted(LLM):
-    """A function that answers requests; the tokens of a text are its words, marked as estimated."""
+    """A function that answers requests; tokens that it does not count are estimated, those of a text as its words."""
 
     CONNECTIONS = 8
     native_tools = True

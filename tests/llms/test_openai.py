@@ -212,6 +212,15 @@ def test_a_failure_says_what_to_do(answer: Answer, cause: str, hint: str, monkey
     assert (error.cause, hint in str(error), KEY in str(error)) == (cause, True, False)
 
 
+def test_an_address_without_a_path_is_doubted_where_nothing_answers() -> None:
+    class Bare(Server):
+        def settings(self, more: dict[str, Any]) -> dict[str, Any]:
+            return {"base_url": self.url.removesuffix("/v1")}
+
+    with pytest.raises(LLMError, match=r"refuses a request \(HTTP 404: .*\); does its address end in /v1\?"):
+        run(Bare(good()), lambda llm: llm.generate(ASK))
+
+
 def test_a_server_that_counts_no_tokens_is_warned_of_and_they_are_estimated(caplog: pytest.LogCaptureFixture) -> None:
     reply = run(Server(good("In Africa."), opening=(good("ready"),)), lambda llm: llm.generate(ASK))
     assert "counts no tokens" in caplog.text
