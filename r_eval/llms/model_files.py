@@ -120,10 +120,8 @@ def hub_answers(model: str) -> bool:
 
     try:
         huggingface_hub.model_info(model, timeout=10.0)
-    except huggingface_hub.errors.HfHubHTTPError:  # it refuses this model, and transformers will say why
-        return True
-    except Exception:  # noqa: BLE001  its client raises its own, and a path is no name of a model
-        return False
+    except Exception as error:  # noqa: BLE001  its client raises its own, and a path is no name of a model
+        return isinstance(error, huggingface_hub.errors.HfHubHTTPError)  # it refuses this one; transformers says why
     return True
 
 
