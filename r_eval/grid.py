@@ -384,9 +384,11 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
         if homes and f"{loc[-1]}s" not in Grid.model_fields:
             return f"{at}: unknown key '{key}': {loc[-1]} belongs {' or '.join(homes)}"
         place = f"in {'an entry of tasks' if loc[0] == 'tasks' else loc[0]}" if len(loc) > 1 else ""
-        return f"{at}: {unknown('key', key, PLACES.get(place, PLACES['at the top level']))}"
+        known = PLACES.get(place, PLACES["at the top level"])
+        return f"{at}: {unknown('key', key, known, {'models': 'llms'})}"
     if first["type"] == "missing":
-        return f"{at}: the key {key} is missing"
+        example = "; write {llm: openai/gpt-4o-mini, temperature: 0}" if loc[0] == "llms" and len(loc) > 1 else ""
+        return f"{at}: the key {key} is missing{example}"
     reason = describe_invalid(first)
     is_entry = isinstance(loc[-1], int) and loc[0] != "exclude"
     return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"

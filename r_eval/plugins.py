@@ -23,7 +23,7 @@ import os
 import pkgutil
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -152,12 +152,19 @@ def _offered(module: ModuleType, base: type[Any]) -> type[Any] | None:
     return None
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """A message for a name that nothing has: what was meant perhaps, and what there is."""
+def unknown(kind: str, name: str, known: Iterable[str], synonyms: Mapping[str, str] | None = None) -> str:
+    """A message for a name that nothing has: what was meant perhaps, and what there is.
+
+    Args:
+        synonyms: What other tools call a thing -> its name here.
+    """
     every = sorted(known)
     folded = {one.casefold(): one for one in every}
-    close = difflib.get_close_matches(name.casefold(), folded, 1, 0.5)
-    close += [one for one in folded if name and one.startswith(name.casefold())]
+    if meant := (synonyms or {}).get(name.casefold()):
+        close = [meant] if meant in folded else []
+    else:
+        close = difflib.get_close_matches(name.casefold(), folded, 1, 0.5)
+        close += [one for one in folded if name and one.startswith(name.casefold())]
     hint = f" Did you mean {folded[close[0]]}?" if close else ""
     hint = f" Several are a list: [{name}]." if "," in name else hint
     return f"unknown {kind} '{name}'.{hint} Known: {', '.join(every) or 'none'}"

@@ -113,6 +113,7 @@ def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) 
             return await talk(llm)
         finally:
             await llm.close()
+            await llm.close()  # which may be called more than once
             await runner.cleanup()
 
     return asyncio.run(main())

@@ -125,8 +125,30 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a name that is no file's": ({"name": "../up"}, r"grid\.yaml:\d+: name: "),
     "a price without its parts": (
         {"llms": [{"llm": "openai/m", "price": {"input": 1}}]},
-        r"LLM 'openai/m': price: unknown setting 'input'\. Known: cached, completion, prompt",
+        r"LLM 'openai/m': price: unknown setting 'input'\. Did you mean prompt\? Known: cached, completion, prompt",
     ),
+    "settings of an LLM in a mapping of their own": (
+        {"llms": [{"llm": "openai/m", "options": {"temperature": 0}}]},
+        r"LLM 'openai/m': options: the settings of an LLM stand beside its name",
+    ),
+    "an LLM under a key that is not llm": (
+        {"llms": [{"model": "openai/m"}]},
+        r"grid\.yaml:\d+: the key llms\.0\.llm is missing; write \{llm: ",
+    ),
+    **{
+        f"{other} for {setting}": (
+            {"llms": [{"llm": llm, other: 1}]},
+            rf"LLM '{llm}': unknown setting '{other}'\. Did you mean {setting}\?",
+        )
+        for llm, other, setting in (
+            ("openai/m", "n_predict", "max_tokens"),
+            ("openai/m", "temp", "temperature"),
+            ("openai/m", "concurrency", "connections"),
+            ("openai/m", "api_base", "base_url"),
+            ("responses/m", "effort", "reasoning"),
+            ("gguf/smollm2-135m", "num_ctx", "context"),
+        )
+    },
     "an LLM without backend": (
         {"llms": ["gpt-4o"]},
         r"LLM 'gpt-4o': expected <backend>/<model>; the backends: .*openai",

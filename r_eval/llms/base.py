@@ -171,11 +171,6 @@ class LLMError(Exception):
         """The outcome of an episode that ends with this error."""
         return self.OUTCOMES.get(self.cause, "llm_failure")
 
-    @property
-    def retryable(self) -> bool:
-        """Whether another attempt is worth making."""
-        return self.cause in self.RETRIED
-
 
 class Price(BaseModel):
     """USD per million tokens.
@@ -218,6 +213,25 @@ class LLMSettings(BaseModel):
     price: Price | None = None
     timeout: float = Field(120.0, gt=0)
     num_gpus: float = Field(0.0, ge=0)
+
+
+_SYNONYMS = {
+    "max_tokens": "n_predict num_predict max_new_tokens max_output_tokens max_completion_tokens max_length",
+    "timeout": "request_timeout max_time",
+    "connections": "concurrency max_concurrency parallel num_parallel workers num_workers batch_size",
+    "base_url": "url endpoint host server address api_base openai_api_base",
+    "api_key_env": "key api_key token",
+    "requests_per_minute": "rpm",
+    "tokens_per_minute": "tpm",
+    "reasoning": "reasoning_effort effort thinking",
+    "context": "n_ctx num_ctx ctx_size context_length max_model_len",
+    "gpu_layers": "ngl",
+    "price": "cost",
+    "prompt": "input",
+    "completion": "output",
+}
+SYNONYMS = {word: name for name, words in _SYNONYMS.items() for word in words.split()}
+"""What other tools call a setting."""
 
 
 class LLM:
@@ -324,5 +338,7 @@ def _complaint(error: ValidationError, settings: type[LLMSettings]) -> str:
     key, name = ".".join(map(str, first["loc"])), str(first["loc"][-1])
     if first["type"] == "extra_forbidden":
         known = settings.model_fields if key == name else Price.model_fields
-        return f"{key.removesuffix(name).replace('.', ': ')}{plugins.unknown('setting', name, known)}"
+        if isinstance(inside := first["input"], dict) and any(SYNONYMS.get(k, k) in known for k in inside):
+            return f"{key}: the settings of an LLM stand beside its name, not within another key"
+        return f"{key.removesuffix(name).replace('.', ': ')}{plugins.unknown('setting', name, known, SYNONYMS)}"
     return f"{key} is missing" if first["type"] == "missing" else f"{key} {describe_invalid(first)}"

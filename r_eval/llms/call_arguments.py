@@ -121,7 +121,8 @@ class ArgumentReader:
             is_data = False
         else:
             is_data = all(value[:1] in QUOTES and (is_closed or value.count(value[0]) == 1) for value in pairs.values())
-        return {key: self._value(_unquoted(value), name, key) for key, value in pairs.items()}, is_data
+        bare = {key: value.strip(QUOTES) if value[:1] in QUOTES else value for key, value in pairs.items()}
+        return {key: self._value(value, name, key) for key, value in bare.items()}, is_data
 
     def _python(self, name: str, inside: str) -> tuple[dict[str, Any], int] | None:
         """Arguments in Python's or JSON's notation, and how many of them had no name; None if not all are data."""
@@ -191,11 +192,6 @@ class JSONWords(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(WORDS[node.id]) if node.id in WORDS else node
-
-
-def _unquoted(text: str) -> str:
-    """A text without the quotes around it, of which one may be missing."""
-    return text.strip(QUOTES) if text[:1] in QUOTES else text
 
 
 def wants_text(schema: Any) -> bool:

@@ -13,8 +13,6 @@ from typing import Any
 
 from r_eval.llms.base import LLM, Message, Request, ToolCall, ToolSpec
 
-MAX_STOPS = 4
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
@@ -47,7 +45,7 @@ def chat_body(llm: LLM, request: Request, refused: Refused = Refused()) -> dict[
     if request.seed is not None:
         data["seed"] = request.seed
     if request.stop:
-        data["stop"] = [text for text in request.stop if text][:MAX_STOPS]
+        data["stop"] = [text for text in request.stop if text][:4]  # OpenAI's API takes no more
     if request.tools:
         data["tools"] = offered(request.tools)
         data["tool_choice"] = request.tool_choice

@@ -41,7 +41,8 @@ _CODES = {
         minimax1008""",
     "model": """model_not_found DeploymentNotFound model_decommissioned model_not_supported model_not_available
         model_terms_required model_permission_blocked_org model_permission_blocked_project invalid_model
-        key_model_access_denied team_model_access_denied InvalidEndpointOrModel.NotFound 1211""",
+        Model.AccessDenied key_model_access_denied
+        team_model_access_denied InvalidEndpointOrModel.NotFound 1211""",
     "key": """invalid_api_key API_KEY_INVALID authentication_error invalid_authentication_error UNAUTHENTICATED
         UnrecognizedClientException InvalidSignatureException ExpiredTokenException minimax1004""",
     "request": "unsupported_country_region_territory invalid_function_parameters",
@@ -54,7 +55,7 @@ CODES: Mapping[str, frozenset[str]] = {cause: frozenset(map(normal, codes.split(
 """Codes that decide by themselves, case and punctuation aside; of several causes the first here wins."""
 
 STATUSES: Mapping[int, str] = {
-    **{401: "key", 402: "quota", 403: "key", 413: "context", 446: "content_filter", 498: "rate_limit", 501: "request"},
+    **{401: "key", 402: "quota", 413: "context", 446: "content_filter", 498: "rate_limit", 501: "request"},
     **dict.fromkeys((408, 409, 424, 425), "server"),
 }
 """What a status means alone; the others from 500 on are "server", those below are "request". 446 is a guardrail's, 498
@@ -99,7 +100,8 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"content[ -](?:management )?(?:filter|polic)|usage (?:policy|policies|guidelines)|safety system",
         r"content exists risk|considered high risk|flagged (?:as|for|by)|was flagged",
         r"inappropriate content|(?:contain |new_)sensitive|violated guardrail|敏感内容|违规内容",
-        r"violation of (?:\w{1,20} ){0,2}terms of service|blocked by (?:\w{1,20} ){0,2}(?:guardrail|polic)",
+        r"violation of (?:\w{1,20} ){0,2}terms of service|blocked by (?:\w{1,20} ){0,2}guardrail",
+        r"(?:prompt|input|output|response)[^\n]{0,40} blocked by [^\n]{0,40}polic",
     ),
     "parameter max_tokens": _any(  # a length of the reply that no prompt, however short, would make possible
         rf"^(?:[\w .]{{1,40}}: |invalid |range of )?\W{{0,2}}{_MAX_TOKENS}"
@@ -175,6 +177,13 @@ WORDS: Mapping[str, re.Pattern[str]] = {
 }
 """What wording says where no code decides, in the order in which it is tried: a cause, and the parameter if that is it;
 where a row names none, the words hold its name."""
+
+ACCOUNT = _any(
+    r"\b(?:accessdeniedexception|keys?|tokens?|accounts?|project|subscription|billing|scopes?|credentials?)\b|\b(?:authenti|(?:un)?authori[sz])",
+    r"permission(?! to access (?:/|this (?:resource|page|server)))|organi[sz]ation (?:must|is|does|was|has been)\b",
+    "权限|密钥|令牌|认证|鉴权|账号|账户",
+)
+"""What a 403 is about that refuses the LLM's user rather than one request."""
 
 REQUEST_CODES = frozenset({"invalidrequesterror", "badrequesterror", "invalidargument"})
 REFUSAL_CODES = frozenset({"unsupportedparameter", "unsupportedvalue", "unknownparameter"})

@@ -22,14 +22,12 @@ from typing import Any
 from r_eval.llms import failure_words as table
 from r_eval.llms.base import Finish, LLMError
 
-LONGEST_WAIT = 600.0  # seconds; no call waits longer for one reply
 LONG = 3600.0  # seconds that a run does not wait out: such a limit is a quota
 ROLLING = 60.0  # seconds below which a limit of a day lets another request through soon
 LONGEST_SENTENCE, LONGEST_MESSAGE, LONGEST_JSON = 2000, 300, 100_000
 MOST_PARTS, MOST_ITEMS, MOST_CAUSES = 500, 20, 4
 
 WRAPPER = re.compile(r"[^{]{0,200}(?:error|exception)\b[^{]{0,40}(?=\{)|\s{0,200}(?=[\[{])", re.IGNORECASE)
-PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 TITLE = re.compile(r"<title[^>]{0,100}>([^<]{1,200})", re.IGNORECASE)
 ECHO = re.compile(r"""(?:['"]?\b(?:input|content|arguments)['"]?[:=] ?|\binput_value=|\bgot )['"{\[]""")
 """Behind it a validator repeats what it was sent."""
@@ -53,7 +51,6 @@ class Evidence:
         sentences: From the outermost error to the innermost.
         generated: What the model wrote, if the provider repeats it.
         headers: By their names in lower case.
-        is_page: Whether it is a page for a browser: not the API's word, but that of something in front of it.
     """
 
     def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
@@ -61,7 +58,6 @@ class Evidence:
         self.codes: set[str] = set()
         self.sentences: list[str] = []
         self.generated: str | None = None
-        self.is_page = False
         self.headers = {str(name).lower(): str(text)[:1000] for name, text in (headers or {}).items()}
         self._add_code(self.headers.get("x-amzn-errortype", ""))
         self.add(body)
@@ -98,8 +94,7 @@ class Evidence:
             elif isinstance(part, str) and (inner := _embedded(part)) is not None:
                 parts.append(inner)
             elif isinstance(part, str) and part.strip():
-                self.is_page = self.is_page or PAGE.match(part) is not None
-                title = TITLE.search(part[:2000])
+                title = TITLE.search(part[:2000])  # of a page for a browser
                 self.sentences.append(title[1] if title else part[:LONGEST_JSON])
 
     def _add_object(self, value: dict[Any, Any]) -> None:
@@ -130,7 +125,6 @@ class Evidence:
         """What it means."""
         cause, parameter = self._decide()
         wait = self.wait() if cause in LLMError.RETRIED else None
-        wait = None if wait is None else min(wait, LONGEST_WAIT)
         failure = LLMError(cause, self.message(prefix), wait=wait, parameter=parameter)
         if cause == "tool_call":
             text = "\n".join(self.sentences)
@@ -159,8 +153,8 @@ class Evidence:
                     return cause, refused
         if self.status == 503 and table.WORDS["rate_limit"].search(self.text):
             return "rate_limit", ""
-        if self.status == 403 and self.is_page:  # a firewall's, which may have blocked this one prompt
-            return "request", ""
+        if self.status == 403 and table.ACCOUNT.search(" ".join((*self.codes, self.text))):
+            return "key", ""  # any other is a firewall's or a proxy's, which may have blocked this one prompt
         is_request = self.status in range(1, 500) or (not self.status and self.codes & table.REQUEST_CODES)
         return table.STATUSES.get(self.status, "request" if is_request else "server"), ""
 

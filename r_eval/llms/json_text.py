@@ -11,12 +11,13 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from r_eval.text import DEEPEST, clean_data
 
 MAX_LENGTH, MAX_DEPTH, MAX_OPEN = 200_000, 100, 200
 """Characters of a text that is read; levels of nesting; brackets that open in a repaired value."""
+DECODER = json.JSONDecoder(strict=False)
 START = re.compile(r"[{\[]")
 FENCE = re.compile(r"\A```\w*+\s*+|(?<!\s)\s*+```\Z")
 """The fence around a whole text."""
@@ -141,10 +142,3 @@ def plain_data(value: Any) -> Any:
         return clean_data(json.loads(json.dumps(value, allow_nan=False)), DEEPEST - MAX_DEPTH)
     except (ValueError, TypeError, RecursionError):
         raise JSONTextError(f"they hold what JSON cannot, or more than {MAX_DEPTH} levels") from None
-
-
-def _refuse(name: str) -> NoReturn:
-    raise JSONTextError(f"{name} is no number that JSON has")
-
-
-DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)

@@ -22,7 +22,6 @@ from r_eval.files import cache_folder, is_file, is_folder, user_path
 from r_eval.plugins import unknown
 
 BLOCK = 1 << 20
-HUB_SECONDS = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,11 +119,9 @@ def hub_answers(model: str) -> bool:
     import huggingface_hub
 
     try:
-        huggingface_hub.model_info(model, timeout=HUB_SECONDS)
-    except huggingface_hub.errors.HfHubHTTPError:  # it refuses this model, and transformers will say why
-        return True
-    except Exception:  # noqa: BLE001  its client raises its own, and a path is no name of a model
-        return False
+        huggingface_hub.model_info(model, timeout=10.0)
+    except Exception as error:  # noqa: BLE001  its client raises its own, and a path is no name of a model
+        return isinstance(error, huggingface_hub.errors.HfHubHTTPError)  # it refuses this one; transformers says why
     return True
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import time
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -127,7 +126,8 @@ class OpenAI(Persistent, LLM):
             if error.cause in ("key", "request"):
                 secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
                 what, why = secret if error.cause == "key" else "a request", str(error).removeprefix(f"{self.name}: ")
-                error.args = (f"{self.name}: {self.base_url} refuses {what} ({why})",)
+                hint = "" if urlsplit(self.base_url).path or error.cause == "key" else "; does its address end in /v1?"
+                error.args = (f"{self.name}: {self.base_url} refuses {what} ({why}){hint}",)
             raise
 
     async def close(self) -> None:
@@ -147,6 +147,7 @@ class OpenAI(Persistent, LLM):
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=self.settings.timeout, connect=20.0),
             auto_decompress=False,  # `read_body` does it, within a bound
+            proxy=_proxy(self.base_url),  # `trust_env` would look it up in threads, for each request, and read ~/.netrc
         )
 
     async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
@@ -165,11 +166,11 @@ class OpenAI(Persistent, LLM):
         except LLMError as error:
             error.args = (self._secrets.strike(str(error)),)
             now = time.monotonic()
-            if error.retryable:
+            if error.cause in error.RETRIED:
                 effort.retry += now - turn.at
             if error.cause == "rate_limit":
                 self._limiter.on_rate_limit(turn)
-            if not error.retryable or error.cause == "rate_limit":
+            if error.cause not in error.RETRIED - {"rate_limit"}:
                 self._failing_since = None
                 raise
             self._failing_since = self._failing_since or now
@@ -186,7 +187,8 @@ class OpenAI(Persistent, LLM):
         """The server's answer, whatever its status."""
         import aiohttp
 
-        url = _address(self.base_url, "chat/completions")
+        parts = urlsplit(self.base_url)  # of which a query (a gateway's version, say) stays at the end
+        url = urlunsplit(parts._replace(path=f"{parts.path}/chat/completions"))
         try:
             async with self._client.post(url, data=body, allow_redirects=False) as answer:
                 return await read_body(answer.content.iter_any(), answer.headers), answer.status, answer.headers
@@ -219,8 +221,11 @@ class OpenAI(Persistent, LLM):
         raise failures.classify(status, data, safe)
 
 
-@functools.cache
-def _address(base_url: str, path: str) -> str:
-    """An address below a server's base; a query that the base has (a gateway's version, say) stays at the end."""
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for an address (HTTPS_PROXY, NO_PROXY, ...); none for this machine's own."""
+    from urllib.request import getproxies, proxy_bypass
+
     parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(path=f"{parts.path}/{path}"))
+    host = parts.hostname or ""
+    is_own = host in ("localhost", "::1") or host.startswith("127.")
+    return None if is_own or proxy_bypass(host) else getproxies().get(parts.scheme)

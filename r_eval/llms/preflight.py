@@ -12,6 +12,7 @@ described in the prompt instead. A third, longer prompt tells such a server from
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 from importlib.resources import files
@@ -38,8 +39,6 @@ TOOL = ToolSpec(
     "has visibly more tokens than the same prompt without it, whatever the tokenizer and however the tool is written.",
     {"type": "object", "properties": {"remark": {"type": "string", "description": "Anything else to say."}}},
 )
-STOP = "\n\n\n"
-LENGTH = 16
 PLAUSIBLE = 0.7
 """Share of an estimated count from which on a server's count can be one of the same prompt."""
 
@@ -48,7 +47,7 @@ def preflight_request(tools: bool, seed: int | None = None) -> Request:
     """The first request, with a tool if tools are native."""
     text = files("r_eval.llms").joinpath("prompts/preflight.md").read_text(encoding="utf-8").strip()
     messages = (Message("system", "This only tests the connection."), Message("user", text))
-    return Request(messages, (STOP,), LENGTH, (TOOL,) if tools else (), seed=seed)
+    return Request(messages, ("\n\n\n",), 16, (TOOL,) if tools else (), seed=seed)
 
 
 async def learn_capabilities(llm: OpenAI) -> None:
@@ -99,12 +98,10 @@ async def _probe_tools(llm: OpenAI, request: Request, reply: Reply) -> None:
         return
     *before, last = bare.messages
     longer = dataclasses.replace(bare, messages=(*before, Message("user", f"{last.content} {last.content}")))
-    try:
+    with contextlib.suppress(LLMError):  # the first request was answered, so nothing speaks against tools
         without = await llm.generate(bare, 1)
-        if without.estimated or without.tokens.prompt != reply.tokens.prompt:
+        if without.tokens.prompt != reply.tokens.prompt or without.estimated:
             return
         twice = await llm.generate(longer, 1)
-    except LLMError:  # the first request was answered, so nothing speaks against tools
-        return
-    if not twice.estimated and twice.tokens.prompt > without.tokens.prompt:
-        llm.learn("tools", "the server takes tools, but they do not reach the model's prompt")
+        if twice.tokens.prompt > without.tokens.prompt and not twice.estimated:
+            llm.learn("tools", "the server takes tools, but they do not reach the model's prompt")

@@ -76,8 +76,7 @@ class LLMUsage:
     def since(self, before: LLMUsage) -> LLMUsage:
         """The difference to an earlier state."""
         cost = None if self.cost is None else self.cost - (before.cost or 0.0)
-        calls, cached = self.calls - before.calls, self.cached - before.cached
-        return LLMUsage(calls, cached, cost, self.tokens - before.tokens)
+        return LLMUsage(self.calls - before.calls, self.cached - before.cached, cost, self.tokens - before.tokens)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

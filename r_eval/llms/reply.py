@@ -130,13 +130,11 @@ def _content(content: Any) -> tuple[str, list[str]]:
 
 def _reasoning(message: Mapping[str, Any]) -> str:
     """The thinking, under any of the names that servers have for it."""
-    for key in REASONING_KEYS:
-        if message.get(key):
-            return _flat(message[key])
-    details = message.get("reasoning_details")  # OpenRouter: opaque, sent back as it is; its texts are for the record
-    return (
-        _flat([d for d in details if isinstance(d, dict) and d.keys() & TEXT_KEYS]) if isinstance(details, list) else ""
-    )
+    reasoning = next((message[key] for key in REASONING_KEYS if message.get(key)), None)
+    if reasoning is None and isinstance(details := message.get("reasoning_details"), list):
+        # OpenRouter's: opaque, sent back as it is; its texts are for the record
+        reasoning = [detail for detail in details if isinstance(detail, dict) and detail.keys() & TEXT_KEYS]
+    return _flat(reasoning)
 
 
 def _flat(value: Any) -> str:
@@ -161,7 +159,8 @@ def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
         function = entry.get("function", entry)
         if not isinstance(function, dict):
             raise _wrong("a tool call has no function", entry)
-        name, call_id = _short(function.get("name")), _short(entry.get("id"))
+        texts = function.get("name"), entry.get("id")
+        name, call_id = (text[:MAX_NAME] if isinstance(text, str) else "" for text in texts)
         arguments, error = parse_arguments(function.get("arguments"), name, cut, budget)
         extra = _unknown(entry, CALL_KEYS)
         if function is not entry and (inner := _unknown(function, CALL_KEYS)):
@@ -183,10 +182,6 @@ def _is_small(extras: list[dict[str, Any] | None]) -> bool:
         return len(to_json(extras, inf_nan_mode="constants")) <= MAX_EXTRA
     except ValueError:
         return False
-
-
-def _short(text: Any) -> str:
-    return text[:MAX_NAME] if isinstance(text, str) else ""
 
 
 def _wrong(what: str, value: Any) -> LLMError:

@@ -22,12 +22,16 @@ from r_eval.isolation import DaemonThreads, ForeignLoop, describe
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import chat_body
 from r_eval.llms.failures import one_line
+from r_eval.llms.tokens import estimate
 from r_eval.records import Tokens
 from r_eval.text import clean_data
 
 threads = DaemonThreads("scripted")
 coroutines = ForeignLoop("scripted-async")
 _reply: TypeAdapter[Reply] = TypeAdapter(Reply)
+
+
+HOW = "write `def answer(request):` and return a text or a Reply"
 
 
 class MessageDict(dict[str, Any]):
@@ -39,7 +43,7 @@ class MessageDict(dict[str, Any]):
 
 
 class Scripted(LLM):
-    """A function that answers requests; the tokens of a text are its words, marked as estimated."""
+    """A function that answers requests; tokens that it does not count are estimated, those of a text as its words."""
 
     CONNECTIONS = 8
     native_tools = True
@@ -51,6 +55,10 @@ class Scripted(LLM):
         self._function: Any = plugins.from_path(model, "llms") if colon else None
         if not callable(self._function):
             raise UserError(f"LLM '{name}': {model} is not a function; expected scripted/<file.py>:<function>")
+        if problem := _problem(self._function):
+            code = getattr(inspect.unwrap(self._function), "__code__", None)
+            place = f"{code.co_filename}:{code.co_firstlineno}" if code else self._file
+            raise UserError(f"LLM '{name}': {place}: {function} {problem}; {HOW}")
         self._place = f"{Path(self._file).name}:{function}"
         self._code = script_hashes(model)
 
@@ -78,7 +86,25 @@ class Scripted(LLM):
             raise LLMError("request", f"{self._place} returned {type(answer).__name__}, not a text or a Reply")
         try:
             plain = json.loads(json.dumps(dataclasses.asdict(answer), default=dict))
-            return _reply.validate_python(clean_data(plain))
+            reply = _reply.validate_python(clean_data(plain))
+            if reply.tokens == Tokens():
+                reply = dataclasses.replace(reply, tokens=estimate(request, reply), estimated=True)
+            return reply
         except (TypeError, ValueError, RecursionError) as error:
             problem = one_line(str(error).partition(" [type=")[0])
             raise LLMError("request", f"{self._place} returned a Reply that no record can hold: {problem}") from None
+
+
+def _problem(function: Any) -> str | None:
+    """Why a callable cannot answer requests, if that shows before it is called."""
+    if isinstance(function, type):
+        return "is a class"
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return "is a generator: it has a yield"
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return f"takes {inspect.signature(function)}, but it is called with one argument, the request"
+    except ValueError:  # a function of C may not tell
+        pass
+    return None

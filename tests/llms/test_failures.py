@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import email.utils
 import json
 import logging
 import time
@@ -52,14 +53,8 @@ def failure(case: Case) -> Any:
     return error_in(case.body) if case.status == 200 else classify(case.status, case.body, case.headers)
 
 
-@dataclasses.dataclass(frozen=True)
-class Played:
-    """What became of a request whose server answers as a case says."""
-
-    outcome: str
-    score: str
-    attempts: int
-    seconds: float
+Played = tuple[str, str, int, float]
+"""Outcome, score, attempts and seconds of a request whose server answers as a case says."""
 
 
 async def play(case: Case) -> Played:
@@ -86,7 +81,7 @@ async def play(case: Case) -> Played:
     finally:
         await llm.close()
         await runner.cleanup()
-    return Played(outcome, score, len(server.bodies), seconds)
+    return outcome, score, len(server.bodies), seconds
 
 
 def play_all(cases: Sequence[Case]) -> list[Played]:
@@ -114,12 +109,9 @@ def table() -> str:
         f"Played by a local server through the OpenAI backend, waits between attempts cut to {LONGEST_WAIT:g} s.",
         f"{'provider':18} {'outcome':23} {'score':7} {'attempts':>8} {'seconds':>7}  {'cause':33} what it says",
     ]
-    for case, played in zip(CASES, play_all(CASES), strict=True):
-        cause = f"{case.cause} {case.parameter}".strip()
-        lines.append(
-            f"{case.provider:18} {played.outcome:23} {played.score:7} {played.attempts:8} {played.seconds:7.3f}  "
-            f"{cause:33} {str(failure(case))[:120]}"
-        )
+    for case, (outcome, score, tries, seconds) in zip(CASES, play_all(CASES), strict=True):
+        cause, told = f"{case.cause} {case.parameter}".strip(), str(failure(case))[:120]
+        lines.append(f"{case.provider:18} {outcome:23} {score:7} {tries:8} {seconds:7.3f}  {cause:33} {told}")
     return "\n".join(lines)
 
 
@@ -127,18 +119,18 @@ def test_each_case_as_a_server_plays_it() -> None:
     assert {case.cause for case in CASES} == LLMError.OUTCOMES.keys() - {"connection", "timeout", "reply"}
     seen = {(case.provider, case.cause, case.parameter): case for case in CASES}
     adapted = set()
-    for case, played in zip(seen.values(), play_all(list(seen.values())), strict=True):
+    for case, (*played, _) in zip(seen.values(), play_all(list(seen.values())), strict=True):
         error = LLMError(case.cause, "")
         if case.cause == "tool_call":
-            expected = ("goes on", "counts", 1)
-        elif case.cause == "parameter" and played.attempts == 2:
-            expected = ("goes on", "counts", 2)
+            expected = ["goes on", "counts", 1]
+        elif case.cause == "parameter" and played[-1] == 2:
+            expected = ["goes on", "counts", 2]
             adapted.add(case.parameter)
         else:
             fatal = ", LLM stops" if error.cause in LLMError.FATAL else ""
             score = "missing" if error.outcome == "llm_failure" else "counts"
-            expected = (error.outcome + fatal, score, ATTEMPTS if error.retryable else 1)
-        assert (played.outcome, played.score, played.attempts) == expected, case
+            expected = [error.outcome + fatal, score, ATTEMPTS if error.cause in error.RETRIED else 1]
+        assert played == expected, case
     assert adapted >= {"max_tokens", "temperature", "stop", "seed", "tool_choice", "tools", "system"}
     assert adapted >= {"reasoning_content", "reasoning_content+", "reasoning_details", "extra_content", "foo"}
 
@@ -166,13 +158,18 @@ def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
         *(({"RETRY-AFTER": odd}, "", None) for odd in ("-3", "nan", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")),
         ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
         ({"retry-after": "6m0s"}, "", 360.0),
-        ({"retry-after": "3600"}, "", 600.0),
+        ({"retry-after": "3600"}, "", 3600.0),
         ({}, "Please try again in 20ms.", 0.02),
         ({}, "Try again in a while", None),
     ],
 )
 def test_the_wait_that_a_server_asks_for(headers: dict[str, str], text: str, wait: float | None) -> None:
     assert classify(429, openai(text or "x"), headers).wait == pytest.approx(wait)
+
+
+def test_a_server_may_ask_to_wait_until_a_date() -> None:
+    date = email.utils.formatdate(time.time() + 60, usegmt=True)
+    assert classify(429, openai("x"), {"Retry-After": date}).wait == pytest.approx(60, abs=2)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +250,7 @@ def test_no_body_raises(status: int, body: Any, headers: dict[str, str]) -> None
     error = classify(status, body, headers)
     assert error.cause in LLMError.OUTCOMES
     assert bool(error.parameter) == (error.cause == "parameter")
-    assert error.wait is None or 0 <= error.wait <= 600
+    assert error.wait is None or error.wait >= 0
     assert str(error).isprintable()
     assert len(str(error)) <= 300
     inside = error_in(body)

@@ -214,9 +214,9 @@ def test_a_file_or_folder_without_a_whole_model_is_refused_by_name(tmp_path: Pat
 
 
 def test_without_a_network_a_model_of_the_hub_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub
+    from huggingface_hub import hf_api
 
-    monkeypatch.setattr(huggingface_hub.hf_api.api, "endpoint", "http://127.0.0.1:9")
+    monkeypatch.setattr(hf_api.api, "endpoint", "http://127.0.0.1:9")
     begun = time.monotonic()
     with pytest.raises(UserError, match="nobody/none cannot be loaded"):
         asyncio.run(make_llm("hf/nobody/none").open())

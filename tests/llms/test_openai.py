@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
-import socket
 import traceback
 from typing import Any
 
@@ -25,16 +25,11 @@ def ask(*answers: Answer, request: Request = ASK, **settings: Any) -> tuple[Repl
     return run(server, lambda llm: llm.generate(request), **settings), server
 
 
-def refused(*answers: Answer, **settings: Any) -> tuple[LLMError, Server]:
-    server = Server(*answers)
+def refused(*answers: Answer, opening: tuple[Answer, ...] = (), **settings: Any) -> tuple[LLMError, Server]:
+    server = Server(*answers, opening=opening)
     with pytest.raises(LLMError) as caught:
         run(server, lambda llm: llm.generate(ASK), **settings)
     return caught.value, server
-
-
-def slow(answer: Answer, seconds: float) -> Answer:
-    answer.seconds = seconds
-    return answer
 
 
 # What is sent, and what comes back
@@ -72,7 +67,7 @@ def test_a_request_is_sent_as_chat_completions() -> None:
 @pytest.mark.parametrize(
     ("answer", "cause"),
     [(Answer(body='{"choices": [', drop=True), "connection"), (Answer(body="{not json"), "reply"),
-     (slow(good(), 60.0), "timeout")],
+     (Answer(seconds=60.0), "timeout")],
 )  # fmt: skip
 def test_an_error_that_persists_ends_after_a_bounded_number_of_attempts(answer: Answer, cause: str) -> None:
     error, server = refused(answer, timeout=0.2)
@@ -127,27 +122,22 @@ def test_no_error_message_holds_the_key(monkeypatch: pytest.MonkeyPatch, answer:
     assert KEY not in json.dumps(make_llm("openai/some-model", {"base_url": HERE}).identity())
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.mark.parametrize("url", [HERE, "http://no.such.host.invalid/v1"])
+def test_no_server_is_a_connection_error_that_names_the_address(url: str) -> None:
+    error, _ = refused(good(), base_url=url)
+    assert (error.cause, url in str(error)) == ("connection", True)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "no.such.host.invalid"])
-def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> None:
-    url = f"http://{host}:{free_port()}/v1"
+@pytest.mark.parametrize("exempt", ["", "llm.invalid"])
+def test_requests_go_through_the_proxy_that_the_environment_names(exempt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Proxy(Server):
+        def settings(self, more: dict[str, Any]) -> dict[str, Any]:
+            monkeypatch.setenv("HTTP_PROXY", self.url.removesuffix("/v1"))
+            monkeypatch.setenv("NO_PROXY", exempt)
+            return {"base_url": "http://llm.invalid/v1"}
 
-    async def main() -> None:
-        llm = make_llm("openai/some-model", {"base_url": url})
-        try:
-            await llm.open()
-        finally:
-            await llm.close()
-            await llm.close()
-
-    with pytest.raises(LLMError, match=url) as caught:
-        asyncio.run(main())
-    assert caught.value.cause == "connection"
+    with pytest.raises(LLMError, match="no server answers") if exempt else contextlib.nullcontext():
+        assert run(Proxy(good("by proxy")), lambda llm: llm.generate(ASK)).text == "by proxy"
 
 
 @pytest.mark.parametrize(
@@ -191,27 +181,31 @@ def test_a_price_is_the_grids_or_the_published_one_or_not_known(
 # The first request, before a run
 
 
-def opened(server: Server, **settings: Any) -> bool:
-    """Whether tools are given natively, once the LLM is open."""
-
-    async def talk(llm: Any) -> bool:
-        return bool(llm.native_tools)
-
-    return bool(run(server, talk, **settings))
+def counted(*prompts: int) -> list[Answer]:
+    """Answers to the first requests, with the tokens that a server counts in their prompts."""
+    return [good("ready", usage={**USED, "prompt_tokens": number}) for number in prompts]
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "answers",
     [
-        bad(400, "registry.ollama.ai/library/some-model does not support tools"),
-        bad(422, "Extra inputs are not permitted: functions"),
+        [bad(400, "registry.ollama.ai/library/some-model does not support tools"), good("ready", usage=USED)],
+        [bad(422, "Extra inputs are not permitted: functions"), good("ready", usage=USED)],
+        counted(40, 40, 60),  # with tools, without, and a longer prompt
     ],
 )
-def test_a_server_that_refuses_tools_gets_them_in_the_prompt(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
-    server = Server(good(), opening=(answer, good("ready", usage=USED)))
-    assert opened(server) is False
+def test_a_server_that_refuses_or_drops_tools_gets_them_in_the_prompt(
+    answers: list[Answer], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server(good(), opening=tuple(answers))
+    assert run(server, lambda llm: asyncio.sleep(0, llm.native_tools)) is False
     assert "tools" not in server.opened[-1]
     assert "described in the prompt" in caplog.text
+
+
+@pytest.mark.parametrize("answers", [counted(40, 40, 40), counted(60, 40), counted(1), [*counted(40), bad(500, "x")]])
+def test_a_count_that_does_not_show_that_tools_are_dropped_changes_nothing(answers: list[Answer]) -> None:
+    assert run(Server(good(), opening=tuple(answers)), lambda llm: asyncio.sleep(0, llm.native_tools)) is True
 
 
 @pytest.mark.parametrize(
@@ -224,11 +218,17 @@ def test_a_server_that_refuses_tools_gets_them_in_the_prompt(answer: Answer, cap
 )
 def test_a_failure_says_what_to_do(answer: Answer, cause: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_KEY", KEY)
-    with pytest.raises(LLMError) as caught:
-        opened(Server(good(), opening=(answer,)), api_key_env="SOME_KEY")
-    assert caught.value.cause == cause
-    assert hint in str(caught.value)
-    assert KEY not in str(caught.value)
+    error, _ = refused(good(), opening=(answer,), api_key_env="SOME_KEY")
+    assert (error.cause, hint in str(error), KEY in str(error)) == (cause, True, False)
+
+
+def test_an_address_without_a_path_is_doubted_where_nothing_answers() -> None:
+    class Bare(Server):
+        def settings(self, more: dict[str, Any]) -> dict[str, Any]:
+            return {"base_url": self.url.removesuffix("/v1")}
+
+    with pytest.raises(LLMError, match=r"refuses a request \(HTTP 404: .*\); does its address end in /v1\?"):
+        run(Bare(good()), lambda llm: llm.generate(ASK))
 
 
 def test_a_server_that_counts_no_tokens_is_warned_of_and_they_are_estimated(caplog: pytest.LogCaptureFixture) -> None:

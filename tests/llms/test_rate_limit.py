@@ -97,16 +97,7 @@ def test_limits_a_minute_hold_before_the_calls_are_made(
 
     async def all_of_them() -> list[float]:
         limiter = AdaptiveLimiter(12, **limits)
-        started = time.monotonic()
-
-        async def one() -> float:
-            await limiter.acquire(tokens)
-            began = time.monotonic() - started
-            await asyncio.sleep(0.01)
-            limiter.release()
-            return began
-
-        return sorted(await asyncio.gather(*(one() for _ in range(12))))
+        return sorted(await asyncio.gather(*(passed(limiter, tokens, 0.01) for _ in range(12))))
 
     began = asyncio.run(all_of_them())
     assert began[3] < 0.4 <= began[4] + 0.01

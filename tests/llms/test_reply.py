@@ -79,7 +79,6 @@ def thinking(count: int) -> dict[str, Any]:
     ("usage", "counted"),
     [
         *((usage, None) for usage in NO_USAGE),
-        ({"input_tokens": 20, "output_tokens": 2}, (20, 2, 0)),
         *(({**USED, "prompt_tokens_details": details}, (20, 2, cached)) for details, cached in CACHED),
         *(({**USED, "prompt_tokens": n}, (10**9, 2, 0)) for n in (10**400, 10**15)),
         *(({**USED, "prompt_tokens": n}, (7, 2, 0)) for n in (7.0, "7")),

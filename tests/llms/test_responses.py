@@ -216,7 +216,7 @@ def test_a_hostile_server_is_classified_and_repeats_no_key(answer: Answer, cause
     server = Server(answer)
     error = failure(server)
     assert len(server.bodies) == error.retries + 1
-    assert (error.cause, error.retries) == (cause, 7 if LLMError(cause, "").retryable else 0)
+    assert (error.cause, error.retries) == (cause, 7 if cause in LLMError.RETRIED else 0)
     assert message in str(error)
     assert KEY[:8] not in str(error).replace(KEY[:10] + "[key]", "")
     assert len(str(error)) < 600

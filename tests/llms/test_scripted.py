@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 import time
 from pathlib import Path
 
 import pytest
 
+from r_eval.errors import UserError
 from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, make_llm
 
 ASK = Request((Message("system", "Be very brief."), Message("user", "Where is Kenya?")))
@@ -40,6 +43,7 @@ def failure(llm: LLM) -> LLMError:
         ("asyncio.sleep(0, 'later')", "later"),
         ("Reply('Найроби \\ud83c')", "Найроби \ufffd"),
         ("Reply('', (ToolCall('a', 'Search', {}),))", ""),
+        ("Reply('Kenya', tokens={'prompt': 9, 'completion': 1})", "Kenya"),
     ],
 )
 def test_the_messages_are_a_list_of_dicts_and_a_text_or_a_whole_reply_comes_back(
@@ -47,7 +51,8 @@ def test_the_messages_are_a_list_of_dicts_and_a_text_or_a_whole_reply_comes_back
 ) -> None:
     answer = reply(scripted(tmp_path, f"import asyncio, copy, json\ndef answer(request): return {expression}"))
     assert answer.text == text
-    assert answer.estimated is ("Reply" not in expression)
+    assert answer.estimated is ("tokens" not in expression)
+    assert answer.tokens.prompt >= 6
     assert "Reply" in expression or (answer.tokens.prompt, answer.tokens.completion) == (6, len(text.split()))
     assert [call.name for call in answer.tool_calls] == ["Search"] * ("ToolCall" in expression)
 
@@ -104,3 +109,25 @@ def test_a_function_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
     scripted(tmp_path, "import time\ndef answer(request):\n    time.sleep(0.5)\n    return 'late'")
     llm = make_llm(f"scripted/{tmp_path / 'script.py'}:answer", {"timeout": 0.05})
     assert failure(llm).cause == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("def answer(): ...", "takes ()"),
+        ("def answer(request, tools): ...", "takes (request, tools)"),
+        ("async def answer(*, request): ...", "takes (*, request)"),
+        ("class answer: ...", "is a class"),
+        ("def answer(request): yield 'Kenya'", "is a generator"),
+        ("async def answer(request): yield 'Kenya'", "is a generator"),
+        *(
+            (code, "")
+            for code in ("answer = '{}'.format", "def answer(*all): ...", "def answer(request, shots=1): ...")
+        ),
+    ],
+)
+def test_a_function_that_cannot_answer_is_refused_before_a_run(code: str, problem: str, tmp_path: Path) -> None:
+    place = "script.py" if "class" in code else "script.py:3"
+    refused = pytest.raises(UserError, match=re.escape(f"{place}: answer {problem}") + ".*write `def answer")
+    with refused if problem else contextlib.nullcontext():
+        scripted(tmp_path, f"\n{code}")
