@@ -58,7 +58,7 @@ SLOW = (
     "tests/scaffold/",
     "tests/test_docs.py",
     "tests/test_examples.py",
-    "tests/test_published_results.py",
+    "tests/golden/",
     "tests/cli/test_doctor.py",
     "tests/cli/test_extracting.py",
     "tests/checks/test_environments.py::test_only_tools_that",
