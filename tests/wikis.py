@@ -62,10 +62,7 @@ STARTS = {
     "Mercury": "'''Mercury''' may refer to:",
     "Victoria": f"{mediawiki.PROPERTY}'''Victoria''' is the name of several things.",
 }
-MARKS = {
-    "Mercury": "",
-    "Victoria": '<div id="disambigbox"></div>',
-}
+MARKS = {"Mercury": "", "Victoria": '<div id="disambigbox"></div>'}
 TALK = {"Talk:Kenya": ["Shall we say more of tea?"]}
 
 

@@ -60,11 +60,7 @@ AMINER_NOTHING: list[Call] = [
 
 
 class TestEmbeddedWiki(EnvironmentContract):
-    calls = [
-        ("Search", {"entity": "France"}),
-        ("Lookup", {"keyword": "the"}),
-        ("Search", {"entity": "Mercury"}),
-    ]
+    calls = [("Search", {"entity": "France"}), ("Lookup", {"keyword": "the"}), ("Search", {"entity": "Mercury"})]
     nothing = [("Lookup", {"keyword": "the"}), ("Search", {"entity": "Frnace"}), ("Search", {"entity": "Qqqq xyzzy"})]
     kinds = ["country", "city", "scientist"]
 

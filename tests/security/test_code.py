@@ -21,9 +21,7 @@ LAST = {name.rpartition(".")[2] for name in CALLS}
 METHODS = {"extractall", "read_pickle"}
 """Of archives and frames, whatever the object is called."""
 KEYWORDS = {"shell", "allow_pickle", "trust_remote_code"}
-ALLOWED = {
-    ("tasks/suggest.py", "yaml.load"): "by a loader of its own, which is a safe one without aliases",
-}
+ALLOWED = {("tasks/suggest.py", "yaml.load"): "by a loader of its own, which is a safe one without aliases"}
 
 
 def dangerous(tree: ast.AST) -> Iterator[tuple[int, str]]:
