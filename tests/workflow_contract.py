@@ -254,6 +254,6 @@ class WorkflowContract:
             assert episode.outcome.kind == "tool_failure", "EnvironmentFailure must get out of `run`"
 
     def _played(
-        self, llm: Talker | None = None, limits: Limits = Limits(calls=12), environment: Environment | None = None
+        self, llm: Talker | None = None, limits: Limits | None = None, environment: Environment | None = None
     ) -> Episode:
-        return played(self.workflow(), llm or Talker(self.speak), environment or Pantry(), limits)
+        return played(self.workflow(), llm or Talker(self.speak), environment or Pantry(), limits or Limits(calls=12))
