@@ -33,7 +33,7 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         size = TASKS, max(1, chosen.episodes // TASKS), SECONDS[chosen.engine]
-        campaign = stack.enter_context(Campaign(folder, *size))
+        campaign = stack.enter_context(contextlib.closing(Campaign(folder, *size)))
         start = time.monotonic()
         with cluster(2) if chosen.engine == "ray" else contextlib.nullcontext() as made:
             campaign.begin("killed", chosen.engine)

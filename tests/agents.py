@@ -35,9 +35,8 @@ class Client:
 
     def chat(self, messages: Any, **more: Any) -> Any:
         """The message that the LLM answers; what the server says where there is none."""
-        body = {"model": "any", "messages": [{"role": "user", "content": messages}], **more}
-        if not isinstance(messages, str):
-            body["messages"] = messages
+        listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        body = {"model": "any", "messages": listed, **more}
         data = post(f"{self.base_url}/chat/completions", self.api_key, body)
         return data["choices"][0]["message"] if "choices" in data else data
 
@@ -63,14 +62,10 @@ def answer(
     """Function calling, with demonstrations as text."""
     client = Client(base_url, api_key, mcp_url)
     examples = "\n".join(f"Question: {shot['question']}\nAnswer: {shot['answer']}" for shot in demonstrations)
-    messages = [
-        {"role": "system", "content": f"{domain}\n{instruction}\n{examples}"},
-        {"role": "user", "content": question},
-    ]
-    tools = [
-        {"type": "function", "function": {"name": tool["name"], "parameters": tool["inputSchema"]}}
-        for tool in client.mcp("tools/list")["tools"]
-    ]
+    system = {"role": "system", "content": f"{domain}\n{instruction}\n{examples}"}
+    messages = [system, {"role": "user", "content": question}]
+    offered = [{"name": tool["name"], "parameters": tool["inputSchema"]} for tool in client.mcp("tools/list")["tools"]]
+    tools = [{"type": "function", "function": function} for function in offered]
     while True:
         reply = client.chat(messages, tools=tools)
         if "error" in reply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,7 +30,7 @@ def http_app(environment: AMiner) -> web.Application:
 def _handler(source: ScholarStore, answer: Answer) -> Callable[[web.Request], Any]:
     async def handle(request: web.Request) -> web.Response:
         body = await request.json() if request.method == "POST" else request.query
-        return web.json_response({"success": True, "data": await asyncio.to_thread(answer, source, body)})
+        return web.json_response({"success": True, "data": answer(source, body)})
 
     return handle
 
@@ -82,10 +82,8 @@ def _by_id(path: str, find: Callable[..., Any], read: Callable[[Any], Any]) -> A
             first = int(query["offset"])
             found = found[first : first + min(int(query["size"]), MOST_A_PAGE)]
         *outer, last = path.split(".")
-        inner: dict[str, Any] = {} if found is None else {last: read(found)}
-        for key in reversed(outer):
-            inner = {key: inner}
-        return [{"succeed": True, **inner}]
+        inner = {} if found is None else {last: read(found)}
+        return [{"succeed": True, **functools.reduce(lambda data, key: {key: data}, reversed(outer), inner)}]
 
     return answer
 

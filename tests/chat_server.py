@@ -91,9 +91,8 @@ class Server:
         await asyncio.sleep(answer.seconds)
         text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
         if not answer.drop:
-            return web.Response(
-                status=answer.status, text=text, headers=answer.headers, content_type=answer.content_type
-            )
+            head = {"headers": answer.headers, "content_type": answer.content_type}
+            return web.Response(status=answer.status, text=text, **head)
         stream = web.StreamResponse(headers={"Content-Length": str(len(text) + 100)})
         await stream.prepare(request)
         await stream.write(text.encode())

@@ -48,12 +48,9 @@ def block(page: Path, kind: str, marker: str) -> str:
 
 def commands(page: Path) -> list[Command]:
     """The commands of all console blocks, in order."""
-    found = []
-    for text in (text for kind, text in blocks(page) if kind == "console"):
-        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-            line, _, expected = part.partition("\n")
-            found.append(Command(line, expected))
-    return found
+    typed = "".join(text for kind, text in blocks(page) if kind == "console")
+    parts = (part.partition("\n") for part in re.split(r"^\$ ", typed, flags=re.MULTILINE)[1:])
+    return [Command(line, expected) for line, _, expected in parts]
 
 
 def write_files(page: Path, folder: Path) -> None:
@@ -68,23 +65,18 @@ def write_files(page: Path, folder: Path) -> None:
 def typed(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command with this interpreter's own programs first on the path; `r-eval` itself runs in this process."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    words = [path for word in shlex.split(line) for path in (matching(word, folder) if "runs/*" in word else [word])]
+    words = [path for word in shlex.split(line) for path in matching(word, folder)]
     with mock.patch.dict(os.environ, {"PYTHONUTF8": "1", "PATH": path}):
         if words[0] == "r-eval":
             return typed_here(words[1:], folder)
-        return subprocess.run(
-            [str(Path(sys.executable).with_name(words[0])), *words[1:]],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-        )
+        command = [Path(sys.executable).with_name(words[0]), *words[1:]]
+        return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
 
 
-def matching(pattern: str, folder: Path) -> list[str]:
-    """What a shell makes of a pattern of paths."""
-    return sorted(path.relative_to(folder).as_posix() for path in folder.glob(pattern))
+def matching(word: str, folder: Path) -> list[str]:
+    """What a shell makes of a word."""
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.glob(word)) if "*" in word else []
+    return found or [word]
 
 
 def follow(page: Path, folder: Path) -> Path:
@@ -125,14 +117,6 @@ def replace_llms(folder: Path) -> None:
 
 def matches(printed: str, expected: str) -> bool:
     """Whether a command printed what a page shows; trailing blanks do not count."""
-    pattern = "".join(
-        r"(?:.*\n)*?"
-        if line == "..."
-        else re.escape(line.removesuffix("...")) + (".*" if line[-3:] == "..." else "") + r"\n"
-        for line in _stripped(expected)
-    )
-    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _stripped(printed))) is not None
-
-
-def _stripped(text: str) -> list[str]:
-    return [line.rstrip() for line in text.splitlines()]
+    printed, expected = ("".join(f"{line.rstrip()}\n" for line in text.splitlines()) for text in (printed, expected))
+    pattern = re.sub(r"^\\\.\\\.\\\.\\\n", r"(?:.*\\n)*?", re.escape(expected), flags=re.MULTILINE)
+    return re.fullmatch(re.sub(r"\\\.\\\.\\\.\\\n", r".*\\n", pattern), printed) is not None

@@ -101,13 +101,14 @@ class MediaWiki:
                 start_new_session=True,
             )
         try:
-            _wait(server, served)
+            if not _is_reached(served.port, answers=True):
+                raise RuntimeError(f"PHP's server does not answer: {served.log.read_text(encoding='utf-8')[-2000:]}")
             yield served
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(server.pid, signal.SIGKILL)
             server.wait()
-            _wait_for_silence(served.port)
+            _is_reached(served.port, answers=False)  # its workers end after it
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -121,20 +122,13 @@ class MediaWiki:
             raise RuntimeError(f"{script} failed: {done.stdout[-2000:]} {done.stderr[-2000:]}")
 
 
-def _wait(server: subprocess.Popen[bytes], served: Served) -> None:
-    for _ in range(150):
-        if server.poll() is None and _answers(served.port):
-            return
-        time.sleep(0.1)
-    raise RuntimeError(f"PHP's server does not answer: {served.log.read_text(encoding='utf-8')[-2000:]}")
-
-
-def _wait_for_silence(port: int) -> None:
-    """Return when nothing answers: the server's workers end after it."""
+def _is_reached(port: int, answers: bool) -> bool:
+    """Whether something answers there, or nothing any more, within some seconds."""
     for _ in range(500):
-        if not _answers(port):
-            return
-        time.sleep(0.02)
+        if _answers(port) == answers:
+            return True
+        time.sleep(0.03)
+    return False
 
 
 def _answers(port: int) -> bool:

@@ -65,8 +65,9 @@ def response(*items: dict[str, Any], usage: Any = USAGE, status: str = "complete
 
 
 def bad(status: int, message: str, code: str | None = None, **headers: str) -> Answer:
-    error = {"message": message, "type": "some_error", "param": None, "code": code}
-    return Answer(status, {"error": error}, {name.replace("_", "-"): value for name, value in headers.items()})
+    answer = chat_server.bad(status, message, **headers)
+    answer.body["error"] |= {"param": None, "code": code}
+    return answer
 
 
 class Server(chat_server.Server):
@@ -108,10 +109,8 @@ class Server(chat_server.Server):
     async def _token(self, request: web.Request) -> web.Response:
         if not self.signs_in or request.headers.get("X-IDENTITY-HEADER") != KEY or request.query["resource"] != SCOPE:
             return web.json_response({"statusCode": 400, "message": "No managed identity was found"}, status=400)
-        expires = str(int(time.time()) + 3600)
-        return web.json_response(
-            {"access_token": TOKEN, "expires_on": expires, "resource": SCOPE, "token_type": "Bearer"}
-        )
+        about = {"expires_on": str(int(time.time()) + 3600), "resource": SCOPE, "token_type": "Bearer"}
+        return web.json_response({"access_token": TOKEN, **about})
 
     async def _create(self, request: web.Request) -> web.Response:
         self.headers.append(dict(request.headers))
@@ -127,11 +126,9 @@ class Server(chat_server.Server):
             return web.json_response({"error": wrong.error}, status=401 if wrong.error["code"] else 400)
         answer = self._next(body, opening)
         await asyncio.sleep(answer.seconds)
-        data = answer.body
-        if isinstance(data, bytes | str):
-            raw = data if isinstance(data, bytes) else data.encode()
-            return web.Response(status=answer.status, body=raw, headers=answer.headers)
-        return web.json_response(self._named(data), status=answer.status, headers=answer.headers)
+        if isinstance(answer.body, bytes | str):
+            return web.Response(status=answer.status, body=answer.body, headers=answer.headers)
+        return web.json_response(self._named(answer.body), status=answer.status, headers=answer.headers)
 
     def _named(self, data: Any) -> Any:
         """An answer whose items have ids of their own, which a later request is held to."""
@@ -180,13 +177,12 @@ class Server(chat_server.Server):
     def _check_input(self, items: list[dict[str, Any]]) -> None:
         calls: list[str] = []
         answered: list[str] = []
-        ids: list[str] = []
+        ids = [item["id"] for item in items if "id" in item]
         if not items:
             raise Wrong("One of 'input' must be provided.", "input")
-        for position, item in enumerate(items):
+        around = zip([{}, *items], items, [*items[1:], {}], strict=False)
+        for position, (before, item, following) in enumerate(around):
             kind = item.get("type", "message")
-            following = items[position + 1] if position + 1 < len(items) else {}
-            before = items[position - 1] if position else {}
             if kind == "message" and "id" not in item:
                 if set(item) - {"type"} != {"role", "content"} or item["role"] not in ROLES:
                     raise Wrong(f"Invalid message: {item}", f"input[{position}]")
@@ -195,7 +191,6 @@ class Server(chat_server.Server):
                 continue
             if kind in KEYS and not set(item) <= KEYS[kind]:
                 raise Wrong(f"Unknown parameter: 'input[{position}].{min(set(item) - KEYS[kind])}'.", "input")
-            ids += [item["id"]] if "id" in item else []
             sent = self._sent.get(item.get("id", ""))
             if kind == "function_call":
                 calls.append(item["call_id"])

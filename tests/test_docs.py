@@ -36,7 +36,7 @@ DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
 README = ROOT / "README.md"
 ELSEWHERE = {"leaderboard", "reproducing-the-paper"}
-"""Pages whose commands tests/test_examples.py and tests/test_published_results.py run."""
+"""Pages whose commands tests/test_examples.py and tests/golden run."""
 NEEDS = {
     "agents": "mcp",
     "corpus": "langchain_text_splitters",

@@ -94,11 +94,10 @@ def write_desk(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
 
 
-def typed(desk: Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+def typed(desk: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """A process of its own, since Python reads a module once."""
-    grid = "grid.yaml" if folder is None else str(desk / "grid.yaml")
-    command = [str(R_EVAL), "run", grid, "--out", str(desk / "out"), "--quiet", "--no-cache"]
-    return subprocess.run(command, cwd=folder or desk, capture_output=True, text=True, check=False, timeout=300)
+    command = [R_EVAL, "run", desk / "grid.yaml", "--out", desk / "out", "--quiet", "--no-cache"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
 
 def replaced(name: str, *pairs: tuple[str, str]) -> Callable[[Path], object]:
@@ -154,34 +153,32 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A desk with a run in it."""
     folder = tmp_path_factory.mktemp("done")
     write_desk(folder)
-    assert typed(folder).returncode == 0
+    assert typed(folder, folder).returncode == 0
     return folder
 
 
-def moved(done: Path, folder: Path) -> Path:
-    shutil.copytree(done, folder / "moved")
-    return folder / "moved"
+@pytest.fixture
+def desk(done: Path, tmp_path: Path) -> Path:
+    """A copy in another folder."""
+    return Path(shutil.copytree(done, tmp_path / "moved"))
 
 
-def test_what_decides_nothing_voids_no_run_and_neither_does_another_folder(done: Path, tmp_path: Path) -> None:
-    desk = moved(done, tmp_path)
+def test_what_decides_nothing_voids_no_run_and_neither_does_another_folder(desk: Path) -> None:
     for change in HARMLESS.values():
         change(desk)
-    assert (again := typed(desk, folder=Path("/"))).returncode == 0, again.stderr
+    assert (again := typed(desk, Path("/"))).returncode == 0, again.stderr
 
 
 @pytest.mark.parametrize("change", sorted(CHANGES))
-def test_a_refusal_names_what_differs_and_the_file(done: Path, tmp_path: Path, change: str) -> None:
-    desk = moved(done, tmp_path)
+def test_a_refusal_names_what_differs_and_the_file(desk: Path, change: str) -> None:
     make, named = CHANGES[change]
     make(desk)
-    again = typed(desk)
+    again = typed(desk, desk)
     assert again.returncode == 2
     assert f"differs from this grid in: {named}" in " ".join(again.stderr.split())
 
 
 def test_code_is_told_apart_by_what_it_means() -> None:
     assert code_hash(b"if a:\n    b()  # Ada") == code_hash(b"if a: b()")
-    assert (
-        len({code_hash(code) for code in (b"a - (b - c)", b"a - b - c", b"'A.'", b"'B.'", b"x = 1", b"x = 1.0")}) == 6
-    )
+    others = (b"a - (b - c)", b"a - b - c", b"'A.'", b"'B.'", b"x = 1", b"x = 1.0")
+    assert len({*map(code_hash, others)}) == len(others)

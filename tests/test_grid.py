@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +80,9 @@ def test_yaml_and_python_describe_the_same_run(desk: Path) -> None:
     assert len(resolve(made).cells) == 3 * 4
 
 
-def test_a_loaded_grid_starts_its_paths_at_its_own_folder(
-    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loaded_grid_starts_its_paths_at_its_own_folder(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(desk, {**VALID, "tasks": [OWN]})
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.chdir("/")
     assert [q.id for q in resolve(Grid.load(path)).tasks[0].questions] == ["a"]
 
 
@@ -120,7 +119,10 @@ def test_connections_and_price_do_not_change_what_a_cell_is(desk: Path) -> None:
     assert fingerprints(plain) == fingerprints(other)
 
 
-MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
+    "an empty file": ("", r"grid\.yaml: a grid is a mapping with the keys llms, workflows and tasks"),
+    "a number for a key": ("1: x\nllms: [openai/m]\n", r"grid\.yaml:1: unknown key '1'"),
+    "a deep nest": ("a: " + "[" * 1000, r"grid\.yaml"),
     "tasks that are none": ({"tasks": []}, r"grid\.yaml:\d+: tasks: .*at least 1"),
     "a name that is no file's": ({"name": "../up"}, r"grid\.yaml:\d+: name: "),
     "a price without its parts": (
@@ -222,30 +224,12 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_gets_one_sentence_and_nothing_is_written(desk: Path, mistake: str) -> None:
     change, complaint = MISTAKES[mistake]
-    keys = {k: v for k, v in {**VALID, **change}.items() if v is not ...}
-    before = sorted(desk.rglob("*"))
+    path = written(desk, change if isinstance(change, str) else {**VALID, **change})
+    before = {*desk.iterdir()}
     with pytest.raises(UserError, match=complaint) as raised:
-        run(Grid.load(written(desk, keys)))
-    assert "\n" not in str(raised.value)
-    assert "sk-abcdefghijklmnop" not in str(raised.value)
-    assert not (desk / "runs").exists()
-    assert sorted(p for p in desk.rglob("*") if "__pycache__" not in p.parts) == sorted([*before, desk / "grid.yaml"])
-
-
-TEXTS: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", r"grid\.yaml: a grid is a mapping with the keys llms, workflows and tasks"),
-    "a number for a key": (b"1: x\nllms: [openai/m]\n", r"grid\.yaml:1: unknown key '1'"),
-    "a deep nest": (b"a: " + b"[" * 1000, r"grid\.yaml"),
-}
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_text_that_is_no_grid_gets_one_sentence(desk: Path, text: str) -> None:
-    content, complaint = TEXTS[text]
-    (desk / "grid.yaml").write_bytes(content)
-    with pytest.raises(UserError, match=complaint) as raised:
-        Grid.load(desk / "grid.yaml")
-    assert "\n" not in str(raised.value)
+        run(Grid.load(path))
+    assert not re.search(r"\n|sk-abcdefghijklmnop", str(raised.value))
+    assert {*desk.iterdir()} - {desk / "__pycache__"} == before
 
 
 def test_a_grid_in_python_gets_the_same_sentences() -> None:
@@ -259,10 +243,7 @@ def test_a_grid_in_python_gets_the_same_sentences() -> None:
 
 def test_a_grid_of_oracles_names_no_llms(tmp_path: Path) -> None:
     done = run(Grid(workflows=["oracle"], tasks=["wiki/high-freq"], samples=2), tmp_path / "run")
-    assert [(episode.workflow, episode.llm, episode.outcome.kind) for episode in done.episodes()] == [
-        ("oracle", "none", "finished")
-    ] * 2
-    for workflows in (["oracle", "react"], ["direct"]):
-        for llms in ({}, {"llms": []}):
-            with pytest.raises(UserError, match="the key llms is missing"):
-                Grid(workflows=workflows, tasks=["wiki/high-freq"], **llms)
+    assert [(e.workflow, e.llm, e.outcome.kind) for e in done.episodes()] == [("oracle", "none", "finished")] * 2
+    for workflows, llms in itertools.product((["oracle", "react"], ["direct"]), ({}, {"llms": []})):
+        with pytest.raises(UserError, match="the key llms is missing"):
+            Grid(workflows=workflows, tasks=["wiki/high-freq"], **llms)

@@ -31,8 +31,8 @@ def price(dish: str) -> str:
 
 def domain(folder: Path, imports: str, value: str, lazy: str = "", **files: str) -> str:
     """Write a domain with modules beside it; returns its name."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in {"recipes": DOMAIN.format(imports=imports, value=value, lazy=lazy), **files}.items():
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     return str(folder / "recipes.py")
 
@@ -88,11 +88,8 @@ def test_a_fault_of_a_helper_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def test_the_modules_of_a_package_count_and_those_of_installed_libraries_do_not(tmp_path: Path) -> None:
-    package = tmp_path / "farm"
-    domain(package, "import pydantic\nfrom farm import cells\nfrom .more import SUM", "SUM")
-    for name, text in {"__init__": "", "cells": "", "more": "SUM = '7'"}.items():
-        (package / f"{name}.py").write_text(text, encoding="utf-8")
-    assert price(str(package / "recipes.py")) == "7"
+    imports = "import pydantic\nfrom farm import cells\nfrom .more import SUM"
+    assert price(domain(tmp_path / "farm", imports, "SUM", __init__="", cells="", more="SUM = '7'")) == "7"
     code = (
         "from r_eval.plugins import code_files; from pathlib import Path; import farm.recipes\n"
         "print(*[p.name for p in code_files(Path(farm.recipes.__file__))])"

@@ -26,8 +26,7 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input",
 
 def ran(command: list[str], folder: Path, **variables: str) -> str:
     """What a command prints in a folder."""
-    environment = {**os.environ, **variables}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -53,13 +52,6 @@ def sdist(work: Path) -> Path:
 def wheel(work: Path, sdist: Path) -> Path:
     ran([*PIP, "wheel", "--no-deps", "--no-build-isolation", str(sdist)], work)
     return next(work.glob("*.whl"))
-
-
-@pytest.fixture(scope="module")
-def installed(work: Path, wheel: Path) -> Path:
-    """A place where the wheel is installed, without what it depends on."""
-    ran([*PIP, "install", "--no-deps", "--target", "site", str(wheel)], work)
-    return work / "site"
 
 
 def sources() -> set[str]:
@@ -90,15 +82,15 @@ def test_the_metadata_names_the_version_the_licence_and_the_entry_points(wheel: 
     with zipfile.ZipFile(wheel) as archive:
         inside = [name for name in archive.namelist() if ".dist-info/" in name]
         text = {name.rpartition("/")[2]: archive.read(name).decode() for name in inside}
-    assert f"\nVersion: {__version__}\n" in text["METADATA"]
-    assert "\nRequires-Python: >=3.11\n" in text["METADATA"]
+    assert {f"Version: {__version__}", "Requires-Python: >=3.11"} <= {*text["METADATA"].splitlines()}
     assert "Apache-2.0" in text["METADATA"]
     assert "Apache License" in text["LICENSE"]
-    for line in ("r-eval = r_eval.cli.app:script", "[r_eval.workflows]", "[r_eval.environments]", "[r_eval.tasks]"):
-        assert line in text["entry_points.txt"]
+    groups = {"r-eval = r_eval.cli.app:script", "[r_eval.workflows]", "[r_eval.environments]", "[r_eval.tasks]"}
+    assert groups <= {*text["entry_points.txt"].splitlines()}
 
 
-def test_the_installed_copy_finds_its_own_files(installed: Path, tmp_path: Path) -> None:
+def test_the_installed_copy_finds_its_own_files(wheel: Path, tmp_path: Path) -> None:
+    ran([*PIP, "install", "--no-deps", "--target", "site", str(wheel)], tmp_path)
     code = """
 import sys
 from importlib.resources import files
@@ -112,6 +104,7 @@ from r_eval.cli.app import app
 app(["list", "tasks"], standalone_mode=False)
 app(["call", "aminer", "searchPerson", "name=Jonas"], standalone_mode=False)
 """
-    printed = ran([sys.executable, "-c", code, str(installed)], tmp_path, PYTHONPATH=str(installed))
+    site = str(tmp_path / "site")
+    printed = ran([sys.executable, "-c", code, site], tmp_path, PYTHONPATH=site)
     assert "aminer/soay-hard" in printed
     assert "Jonas" in printed

@@ -61,23 +61,17 @@ def test_every_block_of_a_page_can_be_read_and_every_grid_is_one(page: Path) -> 
             if isinstance(keys, dict) and keys.keys() & Grid.model_fields.keys():  # the rest is any grid's
                 grid = Grid(**{"llms": ["openai/m"], "workflows": ["direct"], "tasks": ["wiki/high-freq"], **keys})
                 assert keys.keys() != {"llms"} or resolve(grid).cells
-        elif kind == "json":
-            assert values(text)
-
-
-def values(text: str) -> list[object]:
-    """JSON values, one after the other: a file of lines, or one value over several."""
-    found: list[object] = []
-    while text.strip():
-        value, end = json.JSONDecoder().raw_decode(text.lstrip())
-        found, text = [*found, value], text.lstrip()[end:]
-    return found
+        elif kind == "json":  # values, one after the other: a file of lines, or one value over several
+            assert text.strip()
+            while text := text.strip():
+                text = text[json.JSONDecoder().raw_decode(text)[1] :]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_command_of_a_page_is_one_with_the_options_that_it_has(page: Path) -> None:
     group = typer.main.get_command(app)
-    for line in lines(page):
+    shown = [line for kind, text in documents.blocks(page) if kind == "sh" for line in text.splitlines()]
+    for line in (*shown, *(command.line for command in documents.commands(page))):
         words = shlex.split(line, comments=True)
         if words[:1] != ["r-eval"] or len(words) == 1:
             continue
@@ -90,12 +84,6 @@ def test_every_command_of_a_page_is_one_with_the_options_that_it_has(page: Path)
         options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         said = {word.partition("=")[0] for word in rest if word.startswith("--")}
         assert said <= options | {"--help"}, line
-
-
-def lines(page: Path) -> list[str]:
-    """The commands of a page, those that are run by a test of their own among them."""
-    shown = [line for kind, text in documents.blocks(page) if kind == "sh" for line in text.splitlines()]
-    return [*shown, *(command.line for command in documents.commands(page))]
 
 
 AGENTS = [path.name for path in (ROOT / "examples" / "agents").iterdir() if path.suffix in (".py", ".mjs")]

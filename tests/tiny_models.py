@@ -14,24 +14,20 @@ READS = 16
 
 def embedding_model(folder: Path, seed: int = 0) -> Path:
     """A folder with an embedding model of 32 dimensions."""
-    from transformers import BertModel
-
-    return _saved(BertModel, folder, seed)
+    return _saved("BertModel", folder, seed)
 
 
 def cross_encoder(folder: Path, seed: int = 0, labels: int = 1) -> Path:
     """A folder with a cross-encoder."""
-    from transformers import BertForSequenceClassification
-
-    return _saved(BertForSequenceClassification, folder, seed, num_labels=labels)
+    return _saved("BertForSequenceClassification", folder, seed, num_labels=labels)
 
 
-def _saved(model: Any, folder: Path, seed: int, **more: Any) -> Path:
+def _saved(model: str, folder: Path, seed: int, **more: Any) -> Path:
     import torch
-    from transformers import BertConfig
+    import transformers
 
     torch.manual_seed(seed)
-    config = BertConfig(
+    config = transformers.BertConfig(
         vocab_size=5 + len(WORDS.split()),
         hidden_size=32,
         num_hidden_layers=2,
@@ -41,7 +37,7 @@ def _saved(model: Any, folder: Path, seed: int, **more: Any) -> Path:
         initializer_range=0.5,
         **more,
     )
-    model(config).save_pretrained(folder)
+    getattr(transformers, model)(config).save_pretrained(folder)
     _tokenizer().save_pretrained(folder)
     return folder
 

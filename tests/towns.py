@@ -55,11 +55,7 @@ answer = found[0]["age"]
 
 
 def made(
-    sandbox: Sandbox,
-    *templates: dict[str, Any],
-    count: int = 100,
-    seed: int = 0,
-    town: Environment | None = None,
+    sandbox: Sandbox, *templates: dict[str, Any], count: int = 100, seed: int = 0, town: Environment | None = None
 ) -> Generated:
     """The questions of templates over a town; what a template leaves out is that of `BASE`."""
     every = [{**BASE, **template} for template in templates or ({},)]

@@ -62,24 +62,18 @@ STARTS = {
     "Mercury": "'''Mercury''' may refer to:",
     "Victoria": f"{mediawiki.PROPERTY}'''Victoria''' is the name of several things.",
 }
-MARKS = {
-    "Mercury": "",
-    "Victoria": '<div id="disambigbox"></div>',
-}
 TALK = {"Talk:Kenya": ["Shall we say more of tea?"]}
 
 
 def snapshot(folder: Path) -> Wiki:
     described = {choice.title: choice.description for choices in CHOICES.values() for choice in choices}
-    pages: list[dict[str, Any]] = [
-        {
-            "title": title,
-            "text": "\n\n".join(blocks),
-            "redirects": [name for name, to in REDIRECTS.items() if to == title],
+    pages: list[dict[str, Any]] = []
+    for title, blocks in PAGES.items():
+        about = {
             "description": described.get(title, ""),
+            "redirects": [n for n, to in REDIRECTS.items() if to == title],
         }
-        for title, blocks in PAGES.items()
-    ]
+        pages.append({"title": title, "text": "\n\n".join(blocks), **about})
     pages += [{"title": name, "choices": [choice.title for choice in choices]} for name, choices in CHOICES.items()]
     path = folder / "pages.jsonl"
     path.write_text("".join(json.dumps(page) + "\n" for page in pages), encoding="utf-8")
@@ -110,7 +104,8 @@ def offering(name: str) -> str:
         f'<li><a href="./{c.title.replace(" ", "_")}">{c.title}</a>{", " if c.description else ""}{c.description}</li>'
         for c in [*CHOICES[name], Choice("Nowhere", "in no file")]
     )
-    return f"<html><body>{MARKS[name]}<p>{start}</p><h2>Things</h2><ul>{lines}</ul></body></html>"
+    box = '<div id="disambigbox"></div>' if name == "Victoria" else ""
+    return f"<html><body>{box}<p>{start}</p><h2>Things</h2><ul>{lines}</ul></body></html>"
 
 
 def zim(folder: Path) -> Wiki:

@@ -58,7 +58,7 @@ SLOW = (
     "tests/scaffold/",
     "tests/test_docs.py",
     "tests/test_examples.py",
-    "tests/test_published_results.py",
+    "tests/golden/",
     "tests/cli/test_doctor.py",
     "tests/cli/test_generate.py::test_triples_of",
     "tests/cli/test_generate.py::test_questions_are_made",

@@ -111,7 +111,7 @@ def read_templates(path: Path) -> TemplateFile:
         except SyntaxError as error:
             raise UserError(f"{place}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
         except (ValueError, RecursionError, MemoryError) as error:
-            reason = str(error) or "it is nested too deep"
+            reason = "it is nested too deep" if isinstance(error, MemoryError) else error
             raise UserError(f"{place}: templates.{template.id}: program: {reason}") from None
     return file
 

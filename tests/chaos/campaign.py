@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
 import itertools
 import json
 import os
@@ -18,7 +17,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -66,13 +65,10 @@ AT_START = 0.15
 PATIENCE = 120.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Again:
-    """A call that was made again after it had been answered.
+class Again(NamedTuple):
+    """A call that was made again after it had been answered, with the same body or another.
 
-    Attributes:
-        is_taken_in: Whether the run had taken the first reply in: the episode's next call came before the repetition.
-        is_same: Whether the same was sent.
+    It is taken in where the episode's next call came before the repetition.
     """
 
     is_taken_in: bool
@@ -80,7 +76,7 @@ class Again:
 
 
 class Campaign:
-    """A folder with a grid of `react` over some tasks; use it as a context manager.
+    """A folder with a grid of `react` over some tasks, to be closed.
 
     Args:
         seconds: How long the LLM takes for a reply.
@@ -97,12 +93,12 @@ class Campaign:
         self._running: subprocess.Popen[str] | None = None
         llm = LLM.format(seconds=seconds, log=str(self._log), turns=TURNS)
         texts = {"words.py": WORDS, "llm.py": llm}
-        for task in range(tasks):
-            lines = [
-                {"id": f"q{n}", "question": f"Which name do the words of number {n} stand for?", "answers": ["Ada"]}
-                for n in range(task * questions, (task + 1) * questions)
-            ]
-            texts[f"t{task}.jsonl"] = "".join(json.dumps({**line, "level": "KS"}) + "\n" for line in lines)
+        lines = [
+            json.dumps({"id": f"q{n}", "question": f"What is word number {n}?", "answers": ["Ada"], "level": "KS"})
+            + "\n"
+            for n in range(self.episodes)
+        ]
+        texts |= {f"t{n}.jsonl": "".join(lines[n * questions : (n + 1) * questions]) for n in range(tasks)}
         grid: dict[str, Any] = {
             "llms": [{"llm": "scripted/./llm.py:reply", "name": "noting", "connections": connections}],
             "workflows": ["react"],
@@ -113,10 +109,7 @@ class Campaign:
         for name, text in {**texts, "grid.yaml": yaml.safe_dump(grid)}.items():
             (folder / name).write_text(text, encoding="utf-8")
 
-    def __enter__(self) -> Campaign:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
         if self._running is not None and self._running.poll() is None:
             self._running.kill()
             self._running.communicate()
@@ -162,7 +155,7 @@ class Campaign:
             runs: The share of the kills that the run's own process gets.
         """
         process = self.start()
-        for point in self._points(kills, chance):
+        for point in sorted(chance.randrange(self.episodes * TURNS) for _ in range(kills)):  # replies before it
             if workers is None and chance.random() < AT_START:
                 time.sleep(chance.uniform(0.0, 1.0))
             else:
@@ -178,19 +171,15 @@ class Campaign:
             if chance.random() < runs:
                 process.kill()
                 process.communicate()
-                orphans_gone(alive)
+                wait_for_end(alive)
                 self.kills, self.run_kills = self.kills + 1, self.run_kills + 1
                 process = self.start()
             elif alive:
                 victim = chance.choice(alive)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(victim, signal.SIGKILL)
-                orphans_gone([victim])
+                wait_for_end([victim])
                 self.kills += 1
-
-    def _points(self, kills: int, chance: random.Random) -> list[int]:
-        """After how many replies to kill."""
-        return sorted(chance.randrange(self.episodes * TURNS) for _ in range(kills))
 
     def _wait_for(self, answers: int, process: subprocess.Popen[str]) -> bool:
         """Wait until the LLM gave so many replies in all; False where the process ended first."""
@@ -238,20 +227,14 @@ class Campaign:
         return sorted(p.name for p in (self.folder / out).rglob("*") if ".part" in p.name)
 
 
-def orphans_gone(processes: list[int]) -> None:
-    """Wait until processes are no more."""
+def wait_for_end(processes: list[int]) -> None:
+    """Wait until processes are no more; a zombie is none."""
     end = time.monotonic() + PATIENCE
-    while any(is_alive(process) for process in processes):
-        assert time.monotonic() < end, f"processes that nobody needs are still there: {processes}"
-        time.sleep(0.01)
-
-
-def is_alive(process: int) -> bool:
-    try:
-        status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] not in "ZX"
+    for process in processes:
+        with contextlib.suppress(OSError):
+            while Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX":
+                assert time.monotonic() < end, f"a process that nobody needs is still there: {process}"
+                time.sleep(0.01)
 
 
 NODE = {

@@ -47,34 +47,26 @@ class _Unlucky(Exception):
         raise SystemExit(3)
 
 
-def _raising(error: BaseException) -> type[Environment]:
+def _raising(error: BaseException, is_async: bool = False) -> Callable[[], Any]:
     def find() -> str:
         raise error
 
-    return _doing(find)
-
-
-def _raising_async(error: BaseException) -> type[Environment]:
-    async def find() -> str:
+    async def find_async() -> str:
         await asyncio.sleep(0)
         raise error
 
-    return _doing(find)
+    return find_async if is_async else find
 
 
-def _returning(value: Any) -> type[Environment]:
-    return _doing(value if callable(value) else lambda: value)
-
-
-def _after(action: Callable[[], object]) -> type[Environment]:
+def _after(action: Callable[[], object]) -> Callable[[], str]:
     def find() -> str:
         action()
         return "Nairobi"
 
-    return _doing(find)
+    return find
 
 
-def _doing(function: Any) -> type[Environment]:
+def _doing(function: Callable[[], Any]) -> type[Environment]:
     """An environment whose query API does what a function does, sync or async."""
     if asyncio.iscoroutinefunction(function):
 
@@ -186,15 +178,15 @@ ERRORS: tuple[BaseException, ...] = (
     UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), ValueError("\ud83d half a pair"),
     ValueError("x" * 10_000_000),
 )  # fmt: skip
-FAULTS: dict[str, tuple[type[Environment], str]] = {
+FAULTS: dict[str, tuple[type[Environment] | Callable[[], Any], str]] = {
     # What an API raises, sync and async
     **{
-        f"raises {type(error).__name__}{' async' if make is _raising_async else ''}": (make(error), FAILS)
-        for make in (_raising, _raising_async)
+        f"raises {type(error).__name__}{' async' * is_async}": (_raising(error, is_async), FAILS)
+        for is_async in (False, True)
         for error in ERRORS
     },
     "raises NotFound without a text": (_raising(_NotFoundSpeechless()), FAILS),
-    "raises no exception class at all": (_doing(lambda: (_ for _ in ()).throw(TypeError("not an exception"))), FAILS),
+    "raises no exception class at all": (lambda: (_ for _ in ()).throw(TypeError("not an exception")), FAILS),
     # What its hooks do
     **{
         f"{hook} raises {type(error).__name__}": (_hooked(hook, error), FAILS)
@@ -209,41 +201,41 @@ FAULTS: dict[str, tuple[type[Environment], str]] = {
         FAILS,
     ),
     # What hangs or blocks
-    "hangs": (_doing(lambda: time.sleep(1_000_000)), FAILS),
-    "hangs async": (_doing(_hanging), FAILS),
-    "blocks its loop": (_doing(_blocking), FAILS),
-    "swallows cancellation": (_doing(_stubborn), FAILS),
-    "computes for ever": (_doing(lambda: sum(1 for _ in iter(int, 1) if time.sleep(0.001))), FAILS),
-    "cancels itself": (_doing(_cancels_itself), FAILS),
-    "awaits what was cancelled": (_doing(_inner_cancelled), FAILS),
-    "stops its loop": (_doing(_stops_loop), FAILS),
+    "hangs": (lambda: time.sleep(1_000_000), FAILS),
+    "hangs async": (_hanging, FAILS),
+    "blocks its loop": (_blocking, FAILS),
+    "swallows cancellation": (_stubborn, FAILS),
+    "computes for ever": (lambda: sum(1 for _ in iter(int, 1) if time.sleep(0.001)), FAILS),
+    "cancels itself": (_cancels_itself, FAILS),
+    "awaits what was cancelled": (_inner_cancelled, FAILS),
+    "stops its loop": (_stops_loop, FAILS),
     # What it returns
-    "an endless iterator": (_returning(itertools.count), FAILS),
-    "an async generator": (_returning(lambda: _numbers()), FAILS),
-    "itself nested": (_returning(_nested), FAILS),
-    "a circle": (_returning(_circular), FAILS),
-    "an object": (_returning(object), FAILS),
-    "a lock": (_returning(threading.Lock), FAILS),
-    "100 MB of text": (_returning(lambda: "内" * 33_000_000), HARMLESS),
-    "a million rows": (_returning(lambda: [{"n": n} for n in range(300_000)]), HARMLESS),
-    "half a surrogate pair": (_returning("Nairobi \ud83d"), HARMLESS),
-    "NaN": (_returning(float("nan")), HARMLESS),
-    "bytes": (_returning(b"Nairobi"), HARMLESS),
-    "bytes that are no text": (_returning(b"\xff\xfe"), FAILS),
-    "a date": (_returning(datetime.date(2024, 2, 29)), HARMLESS),
-    "a set": (_returning({"a"}), HARMLESS),
-    "nothing": (_returning(None), HARMLESS),
-    "a generator": (_returning(lambda: (n for n in range(3))), HARMLESS),
-    "a huge number": (_returning(10**5000), FAILS),
-    "keys that are no text": (_returning({1: "a", None: "b"}), HARMLESS),
+    "an endless iterator": (itertools.count, FAILS),
+    "an async generator": (_numbers, FAILS),
+    "itself nested": (_nested, FAILS),
+    "a circle": (_circular, FAILS),
+    "an object": (object, FAILS),
+    "a lock": (threading.Lock, FAILS),
+    "100 MB of text": (lambda: "内" * 33_000_000, HARMLESS),
+    "a million rows": (lambda: [{"n": n} for n in range(300_000)], HARMLESS),
+    "half a surrogate pair": (lambda: "Nairobi \ud83d", HARMLESS),
+    "NaN": (lambda: float("nan"), HARMLESS),
+    "bytes": (lambda: b"Nairobi", HARMLESS),
+    "bytes that are no text": (lambda: b"\xff\xfe", FAILS),
+    "a date": (lambda: datetime.date(2024, 2, 29), HARMLESS),
+    "a set": (lambda: {"a"}, HARMLESS),
+    "nothing": (lambda: None, HARMLESS),
+    "a generator": (lambda: (n for n in range(3)), HARMLESS),
+    "a huge number": (lambda: 10**5000, FAILS),
+    "keys that are no text": (lambda: {1: "a", None: "b"}, HARMLESS),
     # What it does beside
-    "recurses": (_doing(_recursing), FAILS),
+    "recurses": (_recursing, FAILS),
     "leaves a thread": (_after(lambda: threading.Thread(target=time.sleep, args=(1_000_000,)).start()), HARMLESS),
     "leaves many threads": (
         _after(lambda: [threading.Thread(target=time.sleep, args=(20,), daemon=True).start() for _ in range(50)]),
         HARMLESS,
     ),
-    "leaves a task": (_doing(_left_task), HARMLESS),
+    "leaves a task": (_left_task, HARMLESS),
     "changes the folder": (_after(lambda: os.chdir("/")), HARMLESS),
     "an exception in a thread": (_after(_raised_in_thread), HARMLESS),
     "prints": (_after(lambda: sys.stdout.write("\x1b[2Jnoise " * 1000)), HARMLESS),
@@ -258,13 +250,9 @@ FAULTS: dict[str, tuple[type[Environment], str]] = {
 }
 
 
-def environment(fault: str) -> Environment:
-    """The environment of a fault, or the good one."""
-    return Good() if fault == "good" else FAULTS[fault][0]()
-
-
 class Named(Environment):
-    """Stands for the class of the fault that its setting names."""
+    """Stands for the class of the fault that its setting names, or for the good one."""
 
     def __new__(cls, fault: str) -> Any:
-        return environment(fault)
+        faulty = Good if fault == "good" else FAULTS[fault][0]
+        return faulty() if isinstance(faulty, type) and issubclass(faulty, Environment) else _doing(faulty)()

@@ -34,8 +34,7 @@ def run(folder: Path, faults: list[str], workflow: str, timeout: float = 2.0) ->
         "".join(json.dumps({**QUESTION, "id": f"g{k}"}) + "\n" for k in range(20)), encoding="utf-8"
     )
     where = f"{ROOT / 'tests/chaos/faulty_environments.py'}:Named"
-    good = {"environment": where, "fault": "good"}
-    tasks: list[dict[str, Any]] = [{"task": "good", "questions": "good.jsonl", "environment": good}]
+    tasks = [{"task": "good", "questions": "good.jsonl", "environment": {"environment": where, "fault": "good"}}]
     for number, fault in enumerate(faults):
         patience = timeout if FAULTS[fault][1] == FAILS else 60.0  # 100 MB may take some seconds on a busy machine
         settings = {"environment": where, "fault": fault, "timeout": patience}

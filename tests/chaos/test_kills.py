@@ -9,6 +9,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ KILLS = 5
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
     """30 episodes of three calls, carried out in one go."""
-    with Campaign(tmp_path_factory.mktemp("campaign"), tasks=2, questions=15, seconds=0.04) as made:
+    with closing(Campaign(tmp_path_factory.mktemp("campaign"), tasks=2, questions=15, seconds=0.04)) as made:
         made.unbroken()
         yield made
 

@@ -21,50 +21,16 @@ from tests import mediawiki, wikis
 from tests.aminer_server import http_app
 from tests.serving import serving
 
-WIKI_CALLS: list[Call] = [
-    ("Search", {"entity": "Kenya"}),
-    ("Lookup", {"keyword": "nairobi"}),
-    ("Lookup", {"keyword": "railwey"}),
-    ("Search", {"entity": "Land of tea"}),
-    ("Search", {"entity": "Mercury"}),
-    ("Search", {"entity": "東京"}),
-]
-WIKI_NOTHING: list[Call] = [
-    ("Lookup", {"keyword": "tea"}),
-    ("Search", {"entity": "Kennya"}),
-    ("Search", {"entity": "Qqqq xyzzy"}),
-]
-
 PERSON = AMiner().records("person")[0]
 PERSON_ID = {"person_id": PERSON["person_id"]}
 PUBLICATION = AMiner().records("publication")[0]
-AMINER_CALLS: list[Call] = [
-    ("searchPerson", {"name": PERSON["name"]}),
-    ("searchPerson", {"organization": PERSON["organization"], "interest": PERSON["interests"][0]}),
-    ("searchPublication", {"publication_info": PUBLICATION["title"]}),
-    ("getPersonBasicInfo", PERSON_ID),
-    ("getPersonInterest", PERSON_ID),
-    ("getPersonPubs", PERSON_ID),
-    ("getCoauthors", PERSON_ID),
-    ("getPublication", {"publication_id": PUBLICATION["pub_id"]}),
-]
-AMINER_NOTHING: list[Call] = [
-    ("searchPerson", {"name": "Nobody Of This Name"}),
-    ("searchPerson", {}),
-    ("getPersonInterest", {"person_id": "0" * 24}),
-    ("getPublication", {"publication_id": "../../etc/passwd"}),
-]
 
 
 # The embedded ones
 
 
 class TestEmbeddedWiki(EnvironmentContract):
-    calls = [
-        ("Search", {"entity": "France"}),
-        ("Lookup", {"keyword": "the"}),
-        ("Search", {"entity": "Mercury"}),
-    ]
+    calls = [("Search", {"entity": "France"}), ("Lookup", {"keyword": "the"}), ("Search", {"entity": "Mercury"})]
     nothing = [("Lookup", {"keyword": "the"}), ("Search", {"entity": "Frnace"}), ("Search", {"entity": "Qqqq xyzzy"})]
     kinds = ["country", "city", "scientist"]
 
@@ -72,9 +38,23 @@ class TestEmbeddedWiki(EnvironmentContract):
         return Wiki()
 
 
-class TestEmbeddedAMiner(EnvironmentContract):
-    calls = AMINER_CALLS
-    nothing = AMINER_NOTHING
+class AMinerContract(EnvironmentContract):
+    calls: ClassVar[list[Call]] = [
+        ("searchPerson", {"name": PERSON["name"]}),
+        ("searchPerson", {"organization": PERSON["organization"], "interest": PERSON["interests"][0]}),
+        ("searchPublication", {"publication_info": PUBLICATION["title"]}),
+        *((api, PERSON_ID) for api in ("getPersonBasicInfo", "getPersonInterest", "getPersonPubs", "getCoauthors")),
+        ("getPublication", {"publication_id": PUBLICATION["pub_id"]}),
+    ]
+    nothing: ClassVar[list[Call]] = [
+        ("searchPerson", {"name": "Nobody Of This Name"}),
+        ("searchPerson", {}),
+        ("getPersonInterest", {"person_id": "0" * 24}),
+        ("getPublication", {"publication_id": "../../etc/passwd"}),
+    ]
+
+
+class TestEmbeddedAMiner(AMinerContract):
     kinds = ["person", "publication", "coauthorship"]
 
     def environment(self) -> Environment:
@@ -84,29 +64,34 @@ class TestEmbeddedAMiner(EnvironmentContract):
 # The same environments from elsewhere
 
 
-class TestZimFile(EnvironmentContract):
-    calls = WIKI_CALLS
-    nothing = WIKI_NOTHING
+class WikiContract(EnvironmentContract):
+    """The pages of `wikis`."""
 
+    calls: ClassVar[list[Call]] = [
+        ("Search", {"entity": "Kenya"}),
+        *(("Lookup", {"keyword": keyword}) for keyword in ("nairobi", "railwey")),
+        *(("Search", {"entity": entity}) for entity in ("Land of tea", "Mercury", "東京")),
+    ]
+    nothing: ClassVar[list[Call]] = [
+        ("Lookup", {"keyword": "tea"}),
+        *(("Search", {"entity": entity}) for entity in ("Kennya", "Qqqq xyzzy")),
+    ]
+
+
+class TestZimFile(WikiContract):
     @pytest.fixture
     def environment(self, tmp_path: Path) -> Environment:
         return wikis.zim(tmp_path)
 
 
-class TestLiveMediaWiki(EnvironmentContract):
-    calls = WIKI_CALLS
-    nothing = WIKI_NOTHING
-
+class TestLiveMediaWiki(WikiContract):
     @pytest.fixture
     def environment(self, installed_wiki: mediawiki.MediaWiki, tmp_path: Path) -> Iterator[Environment]:
         with installed_wiki.running() as served:
             yield wikis.live(served, tmp_path / "replies.sqlite")
 
 
-class TestAMinerOverHTTP(EnvironmentContract):
-    calls = AMINER_CALLS
-    nothing = AMINER_NOTHING
-
+class TestAMinerOverHTTP(AMinerContract):
     @pytest.fixture
     def environment(self, tmp_path: Path) -> Iterator[Environment]:
         pytest.importorskip("requests_cache", reason="a live AMiner needs requests-cache (extra aminer)")

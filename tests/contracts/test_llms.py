@@ -7,7 +7,6 @@ llama.cpp, which speaks that protocol, with the same real model as the GGUF and 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -84,14 +83,13 @@ def a_scripted(local: GGUF, folder: Path) -> LLM:
 
 
 def an_hf(local: GGUF, folder: Path) -> LLM:
-    if not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")):
-        pytest.skip("needs the extra hf")
+    pytest.importorskip("gguf", reason="needs the extra hf")
+    pytest.importorskip("torch", reason="needs the extra hf")
     return embedded_hf(context=1024, max_tokens=60)
 
 
 def a_base_hf(local: GGUF, folder: Path) -> LLM:
-    if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
-        pytest.skip("needs the extra hf")
+    pytest.importorskip("torch", reason="needs the extra hf")
     return make_llm(f"hf/{causal_model(folder, context=4096)}", {"max_tokens": 8})
 
 
@@ -124,42 +122,36 @@ def llm(
         loop.run(made.close())
 
 
-def ask(loop: asyncio.Runner, llm: LLM, request: Request) -> Reply:
-    return loop.run(llm.generate(request))
+@pytest.fixture
+def count(loop: asyncio.Runner, llm: LLM) -> Callable[..., Reply]:
+    """The reply to the request for numbers."""
+    return lambda **limits: loop.run(llm.generate(counting(**limits)))
 
 
-def user(text: str, *, max_tokens: int | None = None, stop: tuple[str, ...] = ()) -> Request:
-    return Request((Message("user", text),), stop=stop, max_tokens=max_tokens)
+def counting(max_tokens: int | None = None, stop: tuple[str, ...] = ()) -> Request:
+    return Request((Message("user", COUNT),), stop=stop, max_tokens=max_tokens)
 
 
-def test_the_tokens_of_prompt_and_reply_are_counted(loop: asyncio.Runner, llm: LLM) -> None:
-    tokens = ask(loop, llm, user(COUNT, max_tokens=2)).tokens
-    assert tokens.prompt > 0
-    assert tokens.completion > 0
-    assert 0 <= tokens.cached <= tokens.prompt
+def test_a_reply_holds_no_more_tokens_than_asked_for_and_says_so(count: Callable[..., Reply]) -> None:
+    reply = count(max_tokens=5)
+    assert (reply.tokens.completion, reply.finish) == (5, "length")
+    assert 0 <= reply.tokens.cached <= reply.tokens.prompt > 0
 
 
-def test_a_reply_holds_no_more_tokens_than_asked_for_and_says_so(loop: asyncio.Runner, llm: LLM) -> None:
-    reply = ask(loop, llm, user(COUNT, max_tokens=5))
-    assert reply.tokens.completion == 5
-    assert reply.finish == "length"
-
-
-def test_a_reply_ends_before_a_stop_and_says_so(loop: asyncio.Runner, llm: LLM) -> None:
-    whole = ask(loop, llm, user(COUNT)).text
+def test_a_reply_ends_before_a_stop_and_says_so(count: Callable[..., Reply]) -> None:
+    whole = count().text
     stop = whole[len(whole) // 2 :][:2]
-    reply = ask(loop, llm, user(COUNT, stop=(stop,)))
-    assert reply.text.rstrip() == whole.partition(stop)[0].rstrip()
-    assert reply.finish == "stop"
+    reply = count(stop=(stop,))
+    assert (reply.text.rstrip(), reply.finish) == (whole.partition(stop)[0].rstrip(), "stop")
 
 
-def test_the_same_request_has_the_same_reply(loop: asyncio.Runner, llm: LLM) -> None:
-    assert ask(loop, llm, user(COUNT)).text == ask(loop, llm, user(COUNT)).text
+def test_the_same_request_has_the_same_reply(count: Callable[..., Reply]) -> None:
+    assert count().text == count().text
 
 
 def test_requests_at_the_same_time_have_their_own_replies(loop: asyncio.Runner, llm: LLM) -> None:
     async def all_at_once() -> list[Reply]:
-        return list(await asyncio.gather(*(llm.generate(user(COUNT, max_tokens=n)) for n in (2, 4, 6, 8))))
+        return list(await asyncio.gather(*(llm.generate(counting(n)) for n in (2, 4, 6, 8))))
 
     replies = loop.run(all_at_once())
     assert [reply.tokens.completion for reply in replies] == [2, 4, 6, 8]
@@ -176,18 +168,13 @@ def demonstration(country: str, capital: str) -> list[Message]:
     ]
 
 
-def with_tools() -> Request:
-    question = Message("user", "What is the capital of Spain?")
-    return Request(
-        (Message("system", "Be brief."), *demonstration("France", "Paris"), *demonstration("Italy", "Rome"), question),
-        tools=(CAPITAL,),
-    )
-
-
 def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
     if not llm.chat:
         pytest.skip("a random model calls nothing")
+    question = Message("user", "What is the capital of Spain?")
+    shown = (*demonstration("France", "Paris"), *demonstration("Italy", "Rome"))
+    request = Request((Message("system", "Be brief."), *shown, question), tools=(CAPITAL,))
     speaking = EpisodeLLM(llm, Limits(), [], ReplyStores().of_episode(llm, "episode", "", 0))
-    (call,) = loop.run(speaking.generate(with_tools())).tool_calls
+    (call,) = loop.run(speaking.generate(request)).tool_calls
     assert (call.name, call.arguments, call.error) == (CAPITAL.name, {"country": "Spain"}, None)
     assert call.id

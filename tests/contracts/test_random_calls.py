@@ -42,13 +42,6 @@ def likely(name: str) -> dict[str, list[Any]]:
     }
 
 
-def nested(depth: int, as_dict: bool) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = {"a": value} if as_dict else [value]
-    return value
-
-
 class Caller:
     """Makes calls: arguments are likely ones or hostile ones, and every second call has a fault of its own."""
 
@@ -68,9 +61,11 @@ class Caller:
         dice = self.dice
         if name in self.known and dice.random() < 0.5:
             return dice.choice(self.known[name])
+        nested: Any = 1
+        for _ in range(dice.choice([1, 50, 300, 5_000])):
+            nested = dice.choice([[nested], {"a": nested}])
         odd = [None, True, 0, -1, 2**63, 10**4000, 1e308, float("nan"), [], {}, [self.text()], {self.text(): [None]}]
-        data = dice.choice([*odd, nested(dice.choice([50, 300, 900, 5_000]), dice.random() < 0.5)])
-        return dice.choice([self.text(), self.text(), data, json.dumps(odd[dice.randrange(4)])])
+        return dice.choice([self.text(), self.text(), dice.choice([*odd, nested]), json.dumps(odd[dice.randrange(4)])])
 
     def call(self) -> tuple[str, dict[str, Any], list[Any]]:
         """An API, named and positional arguments."""
@@ -78,21 +73,18 @@ class Caller:
         api = dice.choice(list(self.specs))
         parameters = self.specs[api].parameters
         arguments = {p.name: self.value(p.name) for p in parameters if p.required or dice.random() < 0.5}
-        name = dice.choice([*arguments, ""])
-        match dice.randrange(12):
-            case 0:
-                arguments.pop(name, None)
+        match dice.randrange(8):
+            case 0 if arguments:
+                name, value = arguments.popitem()
+                arguments |= dice.choice([{}, {name.upper(): value}, {f"_{name}": value}])
             case 1:
                 arguments[self.text()] = self.value("")
             case 2:
-                arguments[dice.choice([name.upper(), name[1:], f"{name} ", f"_{name}"])] = arguments.pop(name, None)
+                api = dice.choice([api.lower(), f"{api}s", "__class__", "open", "records", "Finish", self.text()])
             case 3:
-                wrong = [api.lower(), f"{api}s", "__class__", "open", "records", "call", "Finish", self.text()]
-                api = dice.choice(wrong)
+                return api, {}, list(arguments.values())
             case 4:
-                return api, {}, [self.value(p.name) for p in parameters][: dice.randrange(4)]
-            case 5:
-                return api, arguments, [self.value(p.name) for p in parameters[:2]]
+                return api, arguments, list(arguments.values())[:2]
         return api, arguments, []
 
 

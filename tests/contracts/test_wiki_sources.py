@@ -5,7 +5,6 @@ The same pages are put in all three. What only one source has to do is tested in
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
-from tests import mediawiki
+from tests import hostile, mediawiki
 from tests.wikis import CHOICES, PAGES, REDIRECTS, live, refusal, snapshot, zim
 
 # The three sources
@@ -89,10 +88,9 @@ def test_a_similar_title_is_offered_and_not_opened(wiki: Wiki, asked: str, title
 
 
 HOSTILE = [
-    "", "|", "#", "[[", "\x00", "\x1fKenya\x1fJapan", "Kenya|Japan", "../../etc/passwd", "a" * 10_000, "東" * 300,
-    "Special:Random", "talk:kenya", ":Talk:Kenya", "Talk : Kenya", "Media:X", "style.css", "Kenya\nJapan", "\ud800",
-    "Kenya&titles=Japan", "' OR 1=1 --", 'x" OR "y', "insource:/.*/", "~~~~", "<b>", "{{PAGENAME}}", "\u202eaynek",
-    "C#",
+    "|", "#", "[[", "\x1fKenya\x1fJapan", "Kenya|Japan", "a" * 10_000, "東" * 300, "Special:Random", "talk:kenya",
+    ":Talk:Kenya", "Talk : Kenya", "Media:X", "style.css", "Kenya\nJapan", "Kenya&titles=Japan", "insource:/.*/",
+    "~~~~", "{{PAGENAME}}", "C#", *(text for text in hostile.HOSTILE if len(text) < 1_000),
 ]  # fmt: skip
 
 
@@ -146,15 +144,25 @@ def test_what_is_no_zim_file_is_refused(tmp_path: Path, content: bytes) -> None:
 def transcript(wiki: Wiki) -> list[str]:
     """What an episode hears that finds, follows, chooses, misses and looks up."""
 
-    def said(call: Callable[[str], str], argument: str) -> str:
-        try:
-            return call(argument)
-        except NotFound as nothing:
-            return str(nothing)
-
-    episode = wiki.open()
-    asked = ["Kenya", "kEnYa", "Nippon", "Mercury", "Victoria", "Kennya", "Nobody at all", "Talk:Kenya", "", "東京"]
-    return [said(call, word) for title in asked for call, word in ((episode.Search, title), (episode.Lookup, "a"))]
+    episode, said = wiki.open(), []
+    for title in (
+        "Kenya",
+        "kEnYa",
+        "Nippon",
+        "Mercury",
+        "Victoria",
+        "Kennya",
+        "Nobody at all",
+        "Talk:Kenya",
+        "",
+        "東京",
+    ):
+        for call, word in ((episode.Search, title), (episode.Lookup, "a")):
+            try:
+                said.append(call(word))
+            except NotFound as nothing:
+                said.append(str(nothing))
+    return said
 
 
 def test_a_page_costs_one_request_and_the_second_time_none(running: mediawiki.Served, tmp_path: Path) -> None:
@@ -175,6 +183,4 @@ def test_without_extracts_the_rendered_page_is_read(running: mediawiki.Served, t
 def test_a_run_is_repeated_with_the_network_cut(installed_wiki: mediawiki.MediaWiki, tmp_path: Path) -> None:
     with installed_wiki.running() as served:
         first = transcript(live(served, tmp_path / "replies.sqlite"))
-    with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", served.port), 5)
     assert transcript(live(served, tmp_path / "replies.sqlite")) == first

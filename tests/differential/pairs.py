@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-PLAIN = _words(
+PLAIN = str.split(
     "paris london river city capital university professor of in and born 1912 42 film director american football team "
-    "north south old new great war king queen album song band first second award state county island bridge"
+    "hill south park new great war king queen album song band market second award state county island bridge"
 )
-ODD = _words(
+ODD = str.split(
     "the a an The A yes no Yes. no! noanswer true false theatre an-other C++ C# 1.5 15 -5 3,000 U.S. O'Brien x_y A;B "
     "['a', ['a','b'] half-way (1912) $5 50% PhD Ph.D SportsTeam don't rock'n'roll e.g. ... ' \" - -- _ # ½ ² ﬁ"
 )
 SCRIPTS = [
-    *_words("Zürich naïve café Straße İstanbul Ελλάδα Москва Санкт-Петербург القاهرة दिल्ली กรุงเทพ 서울"),
-    *_words("東京タワー 北京大学 清华大学，北京 五月一日。 “quoted” ＦＵＬＬ ３４ e\u0301"),
+    *str.split("Zürich naïve café Straße İstanbul Ελλάδα Москва Санкт-Петербург القاهرة दिल्ली กรุงเทพ 서울"),
+    *str.split("東京タワー 北京大学 清华大学，北京 五月一日。 “quoted” ＦＵＬＬ ３４ e\u0301"),
     *("\xa0", "\u200d"),
 ]
 EMPTY = ["", " ", "\n", ".", "the", "。", "a", "''"]
-CHINESE = [*_words("国家 图书馆 昨天 宣布 ， 从 五月 一日 周末 开放 到 晚上 九点 。 42 AI é"), " "]
-RUSSIAN = _words(
+CHINESE = [*str.split("国家 图书馆 昨天 宣布 ， 从 五月 一日 周末 开放 到 晚上 九点 。 42 AI é"), " "]
+RUSSIAN = str.split(
     "в на и не с по из от до для его её они был была было были год года году годов лет 1912 2024 город города городе "
     "Москва Москвы Москве московский московского река реки рек речной учёный учёного учёные писатель писателя написал "
     "родился родилась премия премии театр театра построен построена IBM Google — « » , . ( )"
@@ -52,37 +48,31 @@ def unicode_pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
 
 def chinese_pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
     """Chinese texts and parts of them."""
-    return _parts(count, seed, CHINESE, "")
+    return [("".join(answer), "".join(gold)) for answer, gold in _parts(count, seed, CHINESE)]
 
 
 def russian_pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
     """Texts of inflected Russian words and parts of them."""
-    return _parts(count, seed, RUSSIAN, " ")
+    return [(" ".join(answer), " ".join(gold)) for answer, gold in _parts(count, seed, RUSSIAN)]
 
 
-def _parts(count: int, seed: int, pool: list[str], separator: str) -> list[tuple[str, str]]:
+def _parts(count: int, seed: int, pool: list[str]) -> Iterator[tuple[list[str], list[str]]]:
     dice = random.Random(seed)
-    pairs = []
     for _ in range(count):
-        gold = [dice.choice(pool) for _ in range(dice.randint(0, 24))]
+        gold = dice.choices(pool, k=dice.randint(0, 24))
         start = dice.randint(0, len(gold))
-        answer = gold[start : start + dice.randint(0, 20)] + [dice.choice(pool) for _ in range(dice.randint(0, 6))]
-        pairs.append((separator.join(answer), separator.join(gold)))
-    return pairs
+        yield gold[start : start + dice.randint(0, 20)] + dice.choices(pool, k=dice.randint(0, 6)), gold
 
 
 def _one_of(dice: random.Random, pool: list[str], empty: list[str]) -> tuple[str, str]:
     answer, gold = _pair(dice, pool, dice.choice([" ", " ", " ", ", ", ";", "  "]))
-    return (
-        dice.choice(empty) if dice.random() < 0.04 else answer,
-        dice.choice(empty) if dice.random() < 0.04 else gold,
-    )
+    one, two = (dice.choice(empty) if dice.random() < 0.04 else text for text in (answer, gold))
+    return one, two
 
 
 def _pair(dice: random.Random, pool: list[str], separator: str) -> tuple[str, str]:
     """Half of the answers are a gold whose words were dropped, added to, changed or put in another order."""
-    gold = [dice.choice(pool) for _ in range(dice.randint(1, 8))]
-    answer = [dice.choice(pool) for _ in range(dice.randint(1, 8))]
+    gold, answer = (dice.choices(pool, k=dice.randint(1, 8)) for _ in range(2))
     if dice.random() < 0.5:
         answer = [word for word in gold if dice.random() < 0.8] + answer[: dice.randint(0, 2)]
         if dice.random() < 0.3:

@@ -14,6 +14,7 @@ import os
 import random
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,14 +37,7 @@ Reference = Callable[[str, str], float | None]
 
 def words_of(text: str) -> list[str]:
     kept = "".join(char for char in text.lower() if char not in PUNCTUATION)
-    out, word = [], ""
-    for char in f"{kept} ":
-        if char.isalnum() or char == "_":
-            word += char
-            continue
-        out += [" " if word in ("a", "an", "the") else word, char]
-        word = ""
-    return "".join(out).split()
+    return re.sub(r"\b(a|an|the)\b", " ", kept).split()
 
 
 def squad_f1(answer: str, gold: str) -> float:
@@ -114,18 +108,9 @@ def bleu_without_penalty(answer: str, gold: str) -> float:
     return float(theirs.score) / 100 / float(theirs.bp)
 
 
-class Tokenizer:
-    """A function that cuts texts, for rouge-score."""
-
-    def __init__(self, tokenize: Callable[[str], list[str]]) -> None:
-        self.tokenize = tokenize
-
-
 def rouge(kind: str, tokenize: Callable[[str], list[str]] | None = None) -> Reference:
     def score(answer: str, gold: str) -> float | None:
-        if tokenize is not None and not tokenize(answer) + tokenize(gold):
-            return None
-        if tokenize is None and not words_of(answer) + words_of(gold):
+        if not any(map(tokenize or words_of, (answer, gold))):
             return None
         return float(_rouge_scorer(kind, tokenize).score(gold, answer)[kind].fmeasure)
 
@@ -135,22 +120,13 @@ def rouge(kind: str, tokenize: Callable[[str], list[str]] | None = None) -> Refe
 @functools.cache
 def _rouge_scorer(kind: str, tokenize: Callable[[str], list[str]] | None) -> Any:
     scorer = pytest.importorskip("rouge_score.rouge_scorer")
-    return scorer.RougeScorer([kind], tokenizer=Tokenizer(tokenize) if tokenize else None)
-
-
-def jieba_cut(text: str) -> list[str]:
-    return list(pytest.importorskip("jieba").cut(text))
+    return scorer.RougeScorer([kind], tokenizer=SimpleNamespace(tokenize=tokenize) if tokenize else None)
 
 
 def nltk_stems(text: str) -> list[str]:
     """DRAGON's published words: runs of \\w in lower case, stemmed."""
-    stemmer = _stemmer()
-    return [stemmer(word.replace("ё", "е")) for word in re.findall(r"\w+", text.lower())]
-
-
-@functools.cache
-def _stemmer() -> Callable[[str], str]:
-    return functools.cache(pytest.importorskip("nltk.stem.snowball").SnowballStemmer("russian").stem)
+    stemmer = pytest.importorskip("nltk.stem.snowball").SnowballStemmer("russian")
+    return [stemmer.stem(word.replace("ё", "е")) for word in re.findall(r"\w+", text.lower())]
 
 
 CASES: list[tuple[str, Pairs, Reference]] = [
@@ -168,7 +144,10 @@ CASES: list[tuple[str, Pairs, Reference]] = [
     ("rouge_1@ru", russian_pairs, rouge("rouge1", nltk_stems)),
     ("rouge_2@ru", russian_pairs, rouge("rouge2", nltk_stems)),
     ("rouge_l@ru", russian_pairs, rouge("rougeL", nltk_stems)),
-    *[("rouge_l_published", pairs, rouge("rougeL", jieba_cut)) for pairs in (chinese_pairs, unicode_pairs)],
+    *[
+        ("rouge_l_published", pairs, rouge("rougeL", lambda text: pytest.importorskip("jieba").lcut(text)))
+        for pairs in (chinese_pairs, unicode_pairs)
+    ],
 ]
 
 
@@ -201,13 +180,8 @@ def rankings(count: int, seed: int) -> list[tuple[list[str], set[str]]]:
     """Rankings with repeated, missing and too many ids, and questions to which nothing is relevant."""
     dice = random.Random(seed)
     ids = [f"文{i}" if i % 7 == 0 else f"d{i}" for i in range(30)]
-    return [
-        (
-            [dice.choice(ids) for _ in range(dice.choice([0, 1, 2, 5, 10, 15]))],
-            set(dice.sample(ids, dice.choice([0, 1, 1, 2, 3, 8, 20]))),
-        )
-        for _ in range(count)
-    ]
+    found = [[dice.choice(ids) for _ in range(dice.choice([0, 1, 2, 5, 10, 15]))] for _ in range(count)]
+    return [(one, set(dice.sample(ids, dice.choice([0, 1, 1, 2, 3, 8, 20])))) for one in found]
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 10])

@@ -58,19 +58,17 @@ def desk(tmp_path: Path) -> Path:
     (tmp_path / "guard").mkdir()
     (tmp_path / "guard" / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
     (tmp_path / "llm.py").write_text(LLM, encoding="utf-8")
+    (tmp_path / "addresses").touch()
     return tmp_path
 
 
 def guarded(desk: Path, *command: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(desk / "guard"), "GUARD_LOG": str(desk / "addresses")}
-    return subprocess.run(
-        command, cwd=desk, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
-    )
+    return subprocess.run(command, cwd=desk, env=environment, capture_output=True, encoding="utf-8", timeout=300)
 
 
 def addresses(desk: Path) -> list[str]:
-    path = desk / "addresses"
-    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return (desk / "addresses").read_text(encoding="utf-8").splitlines()
 
 
 def write_grid(desk: Path, llm: str) -> None:
@@ -94,10 +92,9 @@ def test_the_guard_stops_what_would_leave_the_machine(desk: Path, code: str) -> 
 
 def test_a_scripted_grid_and_its_report_connect_to_nothing(desk: Path) -> None:
     write_grid(desk, "scripted/./llm.py:reply")
-    done = guarded(desk, str(R_EVAL), "run", "grid.yaml")
-    assert done.returncode == 0, done.stderr
-    done = guarded(desk, str(R_EVAL), "report", "runs/grid", "--out", "report")
-    assert done.returncode == 0, done.stderr
+    for command in ("run grid.yaml", "report runs/grid --out report"):
+        done = guarded(desk, str(R_EVAL), *command.split())
+        assert done.returncode == 0, done.stderr
     assert (desk / "report" / "index.html").is_file()
     assert addresses(desk) == []
 

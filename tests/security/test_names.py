@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shlex
 from pathlib import Path
@@ -34,19 +35,12 @@ PLACES: dict[str, dict[str, Any]] = {
 }
 
 
-def filled(value: Any, name: str) -> Any:
-    if isinstance(value, dict):
-        return {key: filled(inner, name) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [filled(inner, name) for inner in value]
-    return value.replace("{}", name)
-
-
 @pytest.mark.parametrize("place", sorted(PLACES))
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_it_raises_nothing_but_an_error_for_people(name: str, place: str) -> None:
     keys = {"llms": ["openai/x"], "workflows": ["direct"], "tasks": ["aminer/soay-easy"], "samples": 1}
-    grid = Grid(**{**keys, **filled(PLACES[place], NAMES[name])})
+    named = json.loads(json.dumps(PLACES[place]).replace("{}", json.dumps(NAMES[name])[1:-1]))
+    grid = Grid(**{**keys, **named})
     with contextlib.suppress(UserError):
         for llm in resolve(grid, None).llms.values():
             llm.fetch()

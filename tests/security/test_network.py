@@ -10,7 +10,7 @@ import socket
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,35 +21,19 @@ from r_eval.environments.base import EnvironmentFailure
 from r_eval.errors import UserError
 from r_eval.llms.base import LLMError, Message, Request, make_llm
 from tests.commands import R_EVAL
-from tests.serving import serving
-
-REACHED: list[str] = []
-"""The paths that were requested of the other server."""
-
-
-def answering(handler: Callable[[web.Request], Awaitable[web.Response]]) -> web.Application:
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
-    return app
+from tests.serving import Scripted, serving
 
 
 @pytest.fixture(params=[302, 307, 308])
 def redirecting(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a server that redirects everything to another."""
 
-    async def note(got: web.Request) -> web.Response:
-        REACHED.append(got.path)
-        return web.Response(status=404)
-
-    with serving(answering(note)) as target:
-
-        async def redirect(got: web.Request) -> web.Response:
-            location = target.replace("127.0.0.1", "localhost") + got.path
-            return web.Response(status=request.param, headers={"Location": location})
-
-        with serving(answering(redirect)) as address:
+    other = Scripted({})
+    with serving(other.app) as target:
+        headers = {"Location": target.replace("127.0.0.1", "localhost")}
+        with serving(Scripted(lambda: web.Response(status=request.param, headers=headers)).app) as address:
             yield address
-    assert REACHED == []
+    assert other.requests == []
 
 
 def test_an_llms_server_that_redirects_is_not_followed(redirecting: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,8 +99,7 @@ def test_a_damaged_line_is_left_out_by_readers_and_its_episode_runs_again(
     assert answers(run) == whole
     aside = path.with_suffix(".damaged")
     assert aside.exists() == (lost > 0)
-    for line in aside.read_bytes().splitlines() if lost else ():
-        assert line.split(b"\t", 1)[1] in damaged
+    assert all(line.split(b"\t", 1)[1] in damaged for line in (aside.read_bytes().splitlines() if lost else ()))
 
 
 def test_every_bit_of_a_line_is_under_its_checksum(run: RunFolder) -> None:
@@ -113,10 +112,9 @@ def test_every_bit_of_a_line_is_under_its_checksum(run: RunFolder) -> None:
 
 def test_a_line_of_someone_else_without_a_checksum_is_taken(run: RunFolder) -> None:
     whole, path = answers(run), cell_file(run)
-    records = [json.loads(line) for line in path.read_bytes().splitlines()]
-    for record in records:
-        del record["checksum"]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    records = map(json.loads, path.read_bytes().splitlines())
+    lines = [json.dumps({key: record[key] for key in record if key != "checksum"}) + "\n" for record in records]
+    path.write_text("".join(lines), encoding="utf-8")
     assert answers(run) == whole
 
 
@@ -128,18 +126,13 @@ def socket_file(path: Path, elsewhere: Path) -> None:
         made.bind(path.name)
 
 
-def link_to_pipe(path: Path, elsewhere: Path) -> None:
-    os.mkfifo(elsewhere / "pipe")
-    path.symlink_to(elsewhere / "pipe")
-
-
 NO_FILES: dict[str, Callable[[Path, Path], None]] = {
     "a pipe": lambda path, elsewhere: os.mkfifo(path),
     "a folder": lambda path, elsewhere: path.mkdir(),
     "a socket": socket_file,
     "a link to /dev/zero": lambda path, elsewhere: path.symlink_to("/dev/zero"),
     "a link to /dev/tty": lambda path, elsewhere: path.symlink_to("/dev/tty"),
-    "a link to a pipe": link_to_pipe,
+    "a link to a pipe": lambda path, elsewhere: path.symlink_to(elsewhere / "pipe"),
     "a link to itself": lambda path, elsewhere: path.symlink_to(path.name),
     "a link to a folder": lambda path, elsewhere: path.symlink_to(elsewhere),
 }
@@ -157,44 +150,38 @@ def test_what_is_no_regular_file_is_refused_at_once(
     ensure_scored(run)
     path, elsewhere = run.path / place, tmp_path / "elsewhere"
     elsewhere.mkdir()
+    os.mkfifo(elsewhere / "pipe")
     path.unlink()
     NO_FILES[kind](path, elsewhere)
-    before = set(elsewhere.iterdir())
-    for read in READERS.values():
+    for read in (*READERS.values(), lambda run, out: resume()):
         with contextlib.suppress(UserError):
             read(run, tmp_path / "report")
-    with contextlib.suppress(UserError):
-        resume()
-    assert set(elsewhere.iterdir()) == before
+    assert [*elsewhere.iterdir()] == [elsewhere / "pipe"]
 
 
 # Links
 
-HARD = [(".lock", True), (EPISODES, True)]
-SYMBOLIC = (".lock", "run.json", EPISODES, QUESTIONS, "episodes", "episodes/direct+ada/clean", "questions")
+LINKS = {
+    "a hard link": (Path.hardlink_to, (".lock", EPISODES)),
+    "a link": (
+        Path.symlink_to,
+        (".lock", "run.json", EPISODES, QUESTIONS, "episodes", "episodes/direct+ada/clean", "questions"),
+    ),
+}
 
 
-def link(path: Path, target: Path, hard: bool = False) -> None:
-    """Put a link in place of whatever is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.hardlink_to(target) if hard else path.symlink_to(target)
-
-
-@pytest.mark.parametrize(("name", "hard"), [*HARD, *((name, False) for name in SYMBOLIC)])
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (_, names) in LINKS.items() for name in names])
 def test_a_run_is_not_resumed_through_a_link(
-    name: str, hard: bool, run: RunFolder, resume: Resume, tmp_path: Path
+    kind: str, name: str, run: RunFolder, resume: Resume, tmp_path: Path
 ) -> None:
     place, elsewhere = run.path / name, tmp_path / "elsewhere"
-    shutil.copytree(place, elsewhere) if place.is_dir() else shutil.copy(place, elsewhere)
+    place.rename(elsewhere)
     if elsewhere.is_dir():
         (elsewhere / ".a.jsonl.1.part").write_text("what another program is at", encoding="utf-8")
     for path in elsewhere.rglob("*.jsonl") if elsewhere.is_dir() else [elsewhere]:
         path.write_bytes(path.read_bytes()[:-40])  # a torn line would be cut off
     before = {path: path.read_bytes() for path in [elsewhere, *elsewhere.rglob("*")] if path.is_file()}
-    link(place, elsewhere, hard)
+    LINKS[kind][0](place, elsewhere)
     with pytest.raises(UserError) as raised:
         resume()
     assert str(place) in str(raised.value) or name == "run.json"
@@ -210,7 +197,10 @@ def test_reports_and_scores_are_not_written_through_a_link(name: str, run: RunFo
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "index.html").write_text("mine", encoding="utf-8")
-    link(run.path / name, elsewhere / "index.html" if name.endswith(".js") else elsewhere)
+    path = run.path / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(elsewhere / "index.html" if name.endswith(".js") else elsewhere)
     with pytest.raises(UserError, match=f"{re.escape(name)}: a link in a run's folder"):
         write_report(load(run), run.path / "report", figures=name.endswith("figures"))
     assert [path.read_text(encoding="utf-8") for path in elsewhere.iterdir()] == ["mine"]
