@@ -167,7 +167,7 @@ def row() -> sqlite3.Row:
         (row(), {"a": 1}),
         ([row()], [{"a": 1}]),
     ],
-    ids=repr,
+    ids=lambda value: re.sub(r" at 0x\w+", "", repr(value)),  # the same in every process
 )
 def test_a_collection_that_is_no_list_or_dict_is_given_back_as_one(sandbox: Sandbox, value: Any, plain: Any) -> None:
     class Shelf(Environment):
