@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
-from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import (
     BaseModel,
@@ -28,26 +27,11 @@ from r_eval.errors import MissingExtra, UserError, describe_invalid
 from r_eval.files import YamlFile, at_home
 from r_eval.plugins import unknown
 from r_eval.records import Level
+from r_eval.text import holds_key
 from r_eval.vary import Vary
 
-KEY_LIKE = re.compile(r"^(?:Bearer |sk-|gsk_|hf_|xai-|AIza|AKIA|ghp_|nvapi-|r8_)[\w-]{8,}")
 FILE_FIRST = re.compile(r"[^\s:]+\.\w+:")
 """How a message begins that names a file."""
-KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECASE)
-
-
-def holds_key(text: str) -> bool:
-    """Whether a setting looks as if it held a key: by its form, or as a part of an address."""
-    is_key = KEY_LIKE.match(text) is not None
-    if is_key or "://" not in text:
-        return is_key
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
-
-
 OF_LLMS = ["model", "temperature", "max_tokens", "base_url", "api_key_env", "native_tools", "connections", "price"]
 OF_LLMS += ["context", "timeout"]
 """Settings that many LLMs have."""

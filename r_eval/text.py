@@ -1,4 +1,4 @@
-"""Text as it enters from outside: what no file or wire can hold is replaced once, at the boundary."""
+"""Text as it enters from outside: what no file or wire can hold is replaced once, at the boundary; keys are refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 REPLACEMENT = "\ufffd"
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -16,6 +17,8 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters but tab and new line, and those that change the direction of the text after them."""
 DEEPEST = 200
 """Levels of nesting in plain data; nothing that a server or a tool sends has more."""
+KEY_LIKE = re.compile(r"^(?:Bearer |sk-|gsk_|hf_|xai-|AIza|AKIA|ghp_|nvapi-|r8_)[\w-]{8,}")
+KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECASE)
 
 
 def clean(text: str) -> str:
@@ -64,3 +67,15 @@ def clean_data(data: Any, depth: int = 0, clean: Callable[[str], str] = clean) -
     if isinstance(data, list):
         return [clean_data(value, depth + 1, clean) for value in data]
     return data
+
+
+def holds_key(text: str) -> bool:
+    """Whether a setting looks as if it held a key: by its form, or as a part of an address."""
+    is_key = KEY_LIKE.match(text) is not None
+    if is_key or "://" not in text:
+        return is_key
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))

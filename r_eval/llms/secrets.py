@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from r_eval.errors import UserError
-from r_eval.grid import holds_key
+from r_eval.text import holds_key
 
 MARK = "[key]"
 SHORTEST = 6

@@ -271,8 +271,7 @@ async def arun(
     folder = RunFolder((Path(out) if out is not None else Path("runs") / grid.name).absolute())
     with contextlib.ExitStack() as stack:
         store, sandbox = stack.enter_context(Store(folder, plan, fresh)), stack.enter_context(Sandbox())
-        needed = {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()}
-        for name in needed & plan.llms.keys():
+        for name in {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()} & plan.llms.keys():
             await asyncio.to_thread(plan.llms[name].fetch)
         examples = {
             each.task.name: await work_out(
