@@ -109,11 +109,20 @@ class SpentPart(ManifestPart):
     tokens: Count = 0
 
 
+class WorkflowPart(ManifestPart):
+    """A workflow's entry in the grid."""
+
+    workflow: str
+    name: str | None = None
+
+
 class GridPart(ManifestPart):
     """The grid as resolved."""
 
     tasks: list[dict[str, Any]] = []
     llms: list[dict[str, Any]] = []
+    workflows: list[WorkflowPart] = []
+    shots: Annotated[int, Field(ge=0, le=10**6)] = 0
 
 
 class VaryPart(ManifestPart):
@@ -127,6 +136,15 @@ class ReachedPart(ManifestPart):
     """A budget that holds episodes back, in words."""
 
     text: str
+
+
+class DroppedPart(ManifestPart):
+    """How many of a task's questions a condition cannot ask."""
+
+    condition: str
+    task: str
+    questions: Count
+    dropped: Count
 
 
 class StoppedPart(ManifestPart):
@@ -179,7 +197,7 @@ class Manifest(ManifestPart):
     tasks: list[TaskPart]
     conditions: list[str] = []
     cells: list[CellPart]
-    dropped: list[dict[str, Any]] = Field(default=[], exclude_if=operator.not_)
+    dropped: list[DroppedPart] = Field(default=[], exclude_if=operator.not_)
     stopped: list[StoppedPart] = Field(default=[], exclude_if=operator.not_)
     spent: dict[str, SpentPart] = {}
     seconds: Number = 0.0

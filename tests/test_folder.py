@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from r_eval import UserError
 from r_eval.folder import Cell, CellWriter, RunFolder, file_name, read_lines
+from r_eval.records import SCHEMA
 
 CELL = Cell("react", "gguf/smollm2-135m", "clean", "wiki/high-freq")
 RECORDS = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=30), max_size=3), max_size=8)
@@ -94,4 +96,30 @@ def test_a_folder_that_is_not_a_run_says_why(tmp_path: Path, text: str | None, c
     if text is not None:
         (tmp_path / "run.json").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=complaint):
+        RunFolder(tmp_path).manifest()
+
+
+STRANGE: list[dict[str, Any]] = [
+    {"grid": {"shots": "2"}},
+    {"grid": {"shots": -1}},
+    {"grid": {"shots": 10**15}},
+    {"grid": {"workflows": 7}},
+    {"grid": {"workflows": [{"name": "fast"}]}},
+    {"grid": {"workflows": [{"workflow": "react", "name": ["fast"]}]}},
+    {"grid": {"llms": {"llm": "x"}}},
+    {"dropped": [{}]},
+    {"dropped": [{"condition": "clean", "task": "t", "questions": "many", "dropped": 1}]},
+    {"stopped": [{"system": "react+x", "condition": "clean"}]},
+    {"llms": {"x": {"adaptations": ["temperature"]}}},
+    {"tasks": [{"name": "t", "demonstrations": 2}]},
+]
+
+
+@pytest.mark.parametrize("part", STRANGE, ids=str)
+def test_a_part_of_another_type_is_refused_where_it_is_read(tmp_path: Path, part: dict[str, Any]) -> None:
+    manifest = {"schema": SCHEMA, "name": "n", "state": "complete", "tasks": [], "cells": []}
+    (tmp_path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    RunFolder(tmp_path).manifest()
+    (tmp_path / "run.json").write_text(json.dumps(manifest | part), encoding="utf-8")
+    with pytest.raises(UserError, match=rf"run\.json: damaged, .*\({next(iter(part))}"):
         RunFolder(tmp_path).manifest()

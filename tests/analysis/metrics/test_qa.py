@@ -20,6 +20,7 @@ SAME = [
     *[("California, Los Angeles", "Los Angeles;California"), ('["Andr\\u00e9"]', "André")],
     *[("KDD", "{'info': {'name': 'KDD'}, 'issue': ''}"), ("June 8th, 1916", "8 June 1916"), ("5 kilometers", "5 km")],
     *[("forty-two", "42"), ("3.1416", "3.14"), ("twelve", "12"), ("九天", "9天"), ("12万", "120000")],
+    *[("一百五十", "150"), ("二百零五", "205"), ("三十二", "32"), ("十五", "15")],
 ]
 
 
