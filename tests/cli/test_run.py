@@ -220,7 +220,13 @@ def test_further_ctrl_cs_in_the_same_instant_break_nothing(desk: Path) -> None:
     code = "import asyncio, pathlib\nfrom r_eval.environments.base import query_api\n\n@query_api\n"
     code += "async def hang() -> int:\n    pathlib.Path('begun').touch()\n    await asyncio.sleep(60)\n"
     (desk / "hang.py").write_text(code, encoding="utf-8")
-    process = subprocess.Popen([str(R_EVAL), "call", "hang.py", "hang"], cwd=desk, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [str(R_EVAL), "call", "hang.py", "hang"],
+        cwd=desk,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
     while not (desk / "begun").exists():
         assert process.poll() is None
         time.sleep(0.05)
