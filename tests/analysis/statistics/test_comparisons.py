@@ -35,6 +35,21 @@ def test_right_or_wrong_scores_have_mcnemars_statistic() -> None:
         assert found.p[pair] == pytest.approx(2 * stats.t.sf(np.sqrt(known.statistic), 59))
 
 
+def test_the_ends_of_a_score_interval_are_the_differences_that_the_test_just_rejects() -> None:
+    """(d - x)^2 = k (max(psi, |x|) - x^2), with psi the share of questions that one of the two answers rightly."""
+    rng = np.random.default_rng(7)
+    for n in (5, 12, 40):
+        for agreement in (0.2, 0.9):
+            a = rng.random((n, 60)) < rng.random(60)
+            b = np.where(rng.random((n, 60)) < agreement, a, ~a)
+            for pair in range(60):
+                found = compare(ScorePairs(a[:, pair] * 1.0, b[:, pair] * 1.0))
+                d, psi = found.difference[0], np.mean(a[:, pair] != b[:, pair])
+                k = stats.t.ppf(1 - ALPHA / 2, n - 1) ** 2 / n
+                for x in (found.low[0], found.high[0]):
+                    assert abs(x) == 1 or (d - x) ** 2 == pytest.approx(k * (max(psi, abs(x)) - x**2), abs=1e-9)
+
+
 def test_holms_correction_is_that_of_statsmodels() -> None:
     known = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is not installed")
     rng = np.random.default_rng(4)
