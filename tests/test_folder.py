@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -123,3 +124,13 @@ def test_a_part_of_another_type_is_refused_where_it_is_read(tmp_path: Path, part
     (tmp_path / "run.json").write_text(json.dumps(manifest | part), encoding="utf-8")
     with pytest.raises(UserError, match=rf"run\.json: damaged, .*\({next(iter(part))}"):
         RunFolder(tmp_path).manifest()
+
+
+def test_a_run_that_says_that_it_goes_on_crashed_unless_a_process_holds_its_lock(tmp_path: Path) -> None:
+    manifest = {"schema": SCHEMA, "name": "n", "state": "running", "tasks": [], "cells": []}
+    (tmp_path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert RunFolder(tmp_path).state() == "crashed"
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert RunFolder(tmp_path).state() == "running"
+    assert RunFolder(tmp_path).state() == "crashed"

@@ -125,6 +125,14 @@ def fill(path: Path, count: int = 300) -> None:
         run(work)
 
 
+def test_a_second_reply_under_a_shared_key_is_its_own_episodes(store: ReplyStore) -> None:
+    first, second = (StoredReply(Reply(text), 1.0, text.encode()) for text in ("一", "二"))
+    keys = [ReplyKey(own, b"shared") for own in (b"a", b"b")]
+    keep(store, keys[0], first)
+    keep(store, keys[1], second)
+    assert [find(store, key) for key in (*keys, ReplyKey(b"c", b"shared"))] == [first, second, first]
+
+
 async def longest_pause(work: Awaitable[object]) -> float:
     """For how many seconds of processor time the event loop came to nothing else while something was awaited."""
     task, longest = asyncio.ensure_future(work), 0.0
