@@ -131,7 +131,7 @@ MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
     ),
     "settings of an LLM in a mapping of their own": (
         {"llms": [{"llm": "openai/m", "options": {"temperature": 0}}]},
-        r"LLM 'openai/m': options: the settings of an LLM stand beside its name",
+        r"LLM 'openai/m': options: settings of an LLM go next to its name",
     ),
     "an LLM under a key that is not llm": (
         {"llms": [{"model": "openai/m"}]},

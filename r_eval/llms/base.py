@@ -339,6 +339,6 @@ def _complaint(error: ValidationError, settings: type[LLMSettings]) -> str:
     if first["type"] == "extra_forbidden":
         known = settings.model_fields if key == name else Price.model_fields
         if isinstance(inside := first["input"], dict) and any(SYNONYMS.get(k, k) in known for k in inside):
-            return f"{key}: the settings of an LLM stand beside its name, not within another key"
+            return f"{key}: settings of an LLM go next to its name, not inside another key"
         return f"{key.removesuffix(name).replace('.', ': ')}{plugins.unknown('setting', name, known, SYNONYMS)}"
     return f"{key} is missing" if first["type"] == "missing" else f"{key} {describe_invalid(first)}"
