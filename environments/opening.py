@@ -32,7 +32,7 @@ from r_eval.errors import UserError
 from r_eval.files import is_file
 from r_eval.fingerprints import file_hash, short_hash
 from r_eval.isolation import describe
-from r_eval.plugins import file_of, load, module_of_file, unknown
+from r_eval.plugins import file_of, load, module_of_file, signature_of, unknown
 
 MOST_SECONDS = 86_400.0
 SCHEMES: Mapping[str, tuple[str, str]] = {
@@ -64,7 +64,7 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
     else:
         cls = _class_of(name)
     options = dict(settings or {})
-    timeout = None if "timeout" in inspect.signature(cls).parameters else options.pop("timeout", None)
+    timeout = None if "timeout" in signature_of(cls).parameters else options.pop("timeout", None)
     try:
         environment: Environment = cls(**_arguments(name, cls, first, options))
         if timeout is not None:
@@ -196,7 +196,7 @@ def _arguments(name: str, cls: type[Any], first: tuple[str, ...], settings: dict
     Raises:
         BadArguments: A setting is unknown, missing or of a wrong type.
     """
-    parameters = inspect.signature(cls).parameters
+    parameters = signature_of(cls).parameters
     names = list(parameters)[len(first) :]
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     if odd := [key for key in settings if key not in names and not takes_any]:

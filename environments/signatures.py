@@ -27,6 +27,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from r_eval.environments.jsonschemas import alternatives, constants, inlined
 from r_eval.environments.observation import Observation
 from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, Parameter
+from r_eval.plugins import signature_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 """What the APIs of LLMs take as the name of a function."""
@@ -213,7 +214,7 @@ def specs_of(environment: Any) -> dict[str, ApiSpec]:
     for name, function in environment.query_apis().items():
         member = inspect.getattr_static(environment, name)
         is_bound = not isinstance(member, staticmethod)
-        first = next(iter(inspect.signature(function).parameters.values()), None)
+        first = next(iter(signature_of(function).parameters.values()), None)
         if isinstance(member, property):
             raise _refusal(function, name, "it is a property, but a query API is called: remove @property")
         if is_bound and (first is None or (first.annotation is not first.empty and first.name != "self")):

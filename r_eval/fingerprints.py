@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.files import is_file, is_folder
-from r_eval.plugins import code_files
+from r_eval.plugins import code_files, signature_of
 
 
 def short_hash(value: Any) -> str:
@@ -133,7 +133,7 @@ def _without_paths(value: Any, where: str, files: dict[str, str] | None) -> Any:
 
 def default_files(cls: type[Any]) -> dict[str, str]:
     """The files that are the defaults of a class's settings, by the settings' names."""
-    defaults = {p.name: p.default for p in inspect.signature(cls).parameters.values() if isinstance(p.default, str)}
+    defaults = {p.name: p.default for p in signature_of(cls).parameters.values() if isinstance(p.default, str)}
     return {name: default for name, default in defaults.items() if default and is_file(Path(default))}
 
 

@@ -23,7 +23,7 @@ import os
 import pkgutil
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -33,12 +33,22 @@ from r_eval.errors import UserError
 from r_eval.files import is_file
 from r_eval.isolation import PACKAGES, describe
 
+if sys.version_info >= (3, 14):
+    import annotationlib
+
 _loading = threading.RLock()
 """Held while a file is run, so that no other thread sees half a module."""
 _run: dict[Path, dict[Path, bytes]] = {}
 """By file that was run: the files of its code, as they were then."""
 _ELSEWHERE = frozenset({*sys.stdlib_module_names, "r_eval"})
 """Names that are never those of files in the same folder."""
+
+
+def signature_of(thing: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function or class; what their types name need not be imported, as under `TYPE_CHECKING`."""
+    if sys.version_info >= (3, 14):
+        return inspect.signature(thing, annotation_format=annotationlib.Format.STRING)
+    return inspect.signature(thing)
 
 
 def load(kind: str, name: str, base: type[Any]) -> type[Any]:

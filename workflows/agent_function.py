@@ -37,7 +37,8 @@ def main(source: str, name: str) -> None:
     episode = json.load(sys.stdin)
     with contextlib.redirect_stdout(sys.stderr):
         function = load_function(source, name)
-        parameters = inspect.signature(function).parameters
+        as_text: dict[str, Any] = {"annotation_format": 4} if sys.version_info >= (3, 14) else {}
+        parameters = inspect.signature(function, **as_text).parameters  # what types name need not be imported
         takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
         answer = function(**{key: value for key, value in episode.items() if takes_all or key in parameters})
         answer = asyncio.run(answer) if inspect.iscoroutine(answer) else answer

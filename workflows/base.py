@@ -23,7 +23,7 @@ from r_eval.fingerprints import code_hashes, short_hash
 from r_eval.grid import Limits as Limits  # part of the interface of workflows
 from r_eval.isolation import describe
 from r_eval.llms.base import Message, Reply, Request
-from r_eval.plugins import unknown
+from r_eval.plugins import signature_of, unknown
 from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
 
 
@@ -176,7 +176,7 @@ class Workflow:
 
     def settings(self) -> dict[str, Any]:
         """The settings in force, by the names of the constructor's arguments."""
-        return {name: getattr(self, name) for name in list(inspect.signature(type(self)).parameters)}
+        return {name: getattr(self, name) for name in list(signature_of(type(self)).parameters)}
 
     def identity(self) -> dict[str, Any]:
         """What determines the workflow's behaviour; part of a cell's fingerprint.
@@ -195,7 +195,7 @@ def make(cls: type[Workflow], name: str, settings: dict[str, Any]) -> Workflow:
     Raises:
         UserError: A setting is unknown or its value is invalid.
     """
-    parameters = list(inspect.signature(cls).parameters)
+    parameters = list(signature_of(cls).parameters)
     for key in settings:
         if key not in parameters:
             raise UserError(f"workflow '{name}': {unknown('setting', key, parameters)}")

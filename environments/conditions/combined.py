@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -96,13 +95,13 @@ def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Com
     if repeated:
         raise UserError(f"condition '{name}': duplicate condition {repeated}")
     classes = [plugins.load("conditions", kind, Condition) for kind in kinds if kind != CLEAN.name]
-    known = [parameter for cls in classes for parameter in inspect.signature(cls).parameters]
+    known = [parameter for cls in classes for parameter in plugins.signature_of(cls).parameters]
     for key in settings:
         if key not in known:
             raise UserError(f"condition '{name}': {plugins.unknown('setting', key, known)}")
     parts = []
     for cls in classes:
-        own = inspect.signature(cls).parameters
+        own = plugins.signature_of(cls).parameters
         try:
             parts.append(cls(**{key: value for key, value in settings.items() if key in own}))
         except ValidationError as error:

@@ -102,9 +102,9 @@ def _problem(function: Any) -> str | None:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         return "is a generator: it has a yield"
     try:
-        inspect.signature(function).bind(None)
+        plugins.signature_of(function).bind(None)
     except TypeError:
-        return f"takes {inspect.signature(function)}, but it is called with one argument, the request"
+        return f"takes {plugins.signature_of(function)}, but it is called with one argument, the request"
     except ValueError:  # a function of C may not tell
         pass
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,7 +56,6 @@ PARAMETERS = {
     "db: sqlite3.Connection": "the parameter 'db' is of a type that JSON cannot give: take text, numbers",
     "rows: list[Row]": "the parameter 'rows' is of a type that JSON cannot give: take text",
     "key: Callable[[str], int]": "the parameter 'key' is of a type that JSON cannot give: take text",
-    "note: typing.TypedDict('Note', {'text': str})": "use `typing_extensions.TypedDict`",
     "one: typing.Literal[b'x']": "an Enum or Literal of a parameter has values that JSON cannot give",
     "row: enum.Enum('Rows', {'A': Row()})": "the parameter 'row' is of a type that JSON cannot give",
     "price: Decimal": "'Decimal' is not defined: import it at the top of the file, outside `if TYPE_CHECKING:`",
@@ -63,6 +63,8 @@ PARAMETERS = {
     "missing: Any = object()": "the default of 'missing' is no JSON data (object): use None",
     "most: int = Field(3, ge=1)": "the default of 'most' is a Field: write most: Annotated[TYPE, Field(...)] = DEFAULT",
 }
+if sys.version_info < (3, 12):  # from then on it serves
+    PARAMETERS["note: typing.TypedDict('Note', {'text': str})"] = "use `typing_extensions.TypedDict`"
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS)
