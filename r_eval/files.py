@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ LONGEST = 1 << 28
 """Bytes that are read of a text file."""
 SLOT = re.compile(r"\{[{%]|\{\w+\}|\w\[['\"]")
 """A slot or a field in a text, which YAML takes for a mapping or a list where no quotes stand around the text."""
+OTHER_KEYBOARD = re.compile("^[ {-]*\\w*:?([\uff1a\u3000\u00a0])", re.MULTILINE)
+"""A full-width colon, or a full-width or no-break space, where YAML has its own."""
 
 
 def cache_folder() -> Path:
@@ -125,11 +128,17 @@ def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
     return known[id(node)]
 
 
-class _ExponentLoader(yaml.SafeLoader):
-    """Reads 1e-3 as the number that it is in YAML 1.2, and in every other language."""
+class _GridLoader(yaml.SafeLoader):
+    """Reads 1e-3 as a number, and what only YAML 1.1 takes for a number or a date (012, 1:30, 2024-02-01) as a text."""
+
+    OLD = re.compile(r"[-+]?0[\d_]+|[-+]?\d+(:\d+)+(\.\d*)?|\d{4}-\d\d?-\d\d?.*")
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        is_text = kind is yaml.ScalarNode and implicit[0] and self.OLD.fullmatch(value)
+        return "tag:yaml.org,2002:str" if is_text else super().resolve(kind, value, implicit)
 
 
-_ExponentLoader.add_implicit_resolver(
+_GridLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), "-+0123456789"
 )
 
@@ -148,15 +157,18 @@ class YamlFile:
         self.path = path
         text = read_text(path, what)
         try:
-            self._root = yaml.compose(text, Loader=_ExponentLoader)
-            self.data = read_yaml(text, _ExponentLoader, unique=True)
+            self._root = yaml.compose(text, Loader=_GridLoader)
+            self.data = read_yaml(text, _GridLoader, unique=True)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""
             problem = " ".join(str(getattr(error, "problem", None) or error).split())
             problem = f"{getattr(error, 'context', '')}, {problem}" if problem.startswith("but ") else problem
-            if mark and SLOT.search("".join(text.split("\n")[mark.line : mark.line + 1])):
+            near = text.split("\n")[max(0, mark.line - 1) : mark.line + 1] if mark else [""]
+            if SLOT.search(near[-1]):
                 problem += "; a text with braces or brackets must be in quotes, as a whole"
+            if other := OTHER_KEYBOARD.search("\n".join(near)):
+                problem += f"; write {unicodedata.normalize('NFKC', other[1])!r} for {other[1]!r}"
             raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not valid YAML: {error}") from None
