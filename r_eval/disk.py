@@ -6,6 +6,7 @@ Lines of episodes end with a checksum over their bytes, by which bits that the d
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import os
@@ -46,7 +47,7 @@ def open_regular(path: Path) -> IO[bytes]:
 
 
 def read_regular(path: Path) -> bytes:
-    """The content of a file.
+    """The content of a file, without a byte order mark.
 
     Raises:
         FileNotFoundError: There is none.
@@ -56,7 +57,7 @@ def read_regular(path: Path) -> bytes:
         content = file.read(LONGEST)
     if len(content) == LONGEST:
         raise UserError(f"{path}: longer than {LONGEST >> 20} MiB")
-    return content
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def open_to_write(path: Path, flags: int) -> int:
