@@ -197,6 +197,13 @@ MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
         {"shots": 1000},
         r"task 'aminer/soay-easy': shots: 1000 wanted, but the task has \d+ demonstrations",
     ),
+    **{
+        f"no question left beside {others}": (
+            {"tasks": [*others, {**OWN, "demonstrations": "questions.jsonl"}]},
+            r"task 'own': every question is shown as a demonstration",
+        )
+        for others in ([], ["aminer/soay-easy"])
+    },
     "a workflow that is none": ({"workflows": ["./one.py:reply"]}, r"one\.py:reply is not a subclass of"),
     "a key in the wrong place": (
         {"llms": [{"llm": "openai/m", "api_key_env": "sk-abcdefghijklmnop"}]},
