@@ -6,7 +6,6 @@ Lines of episodes end with a checksum over their bytes, by which bits that the d
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import errno
 import os
@@ -57,7 +56,7 @@ def read_regular(path: Path) -> bytes:
         content = file.read(LONGEST)
     if len(content) == LONGEST:
         raise UserError(f"{path}: longer than {LONGEST >> 20} MiB")
-    return content.removeprefix(codecs.BOM_UTF8)
+    return content.removeprefix(b"\xef\xbb\xbf")
 
 
 def open_to_write(path: Path, flags: int) -> int:

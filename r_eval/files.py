@@ -67,12 +67,10 @@ def read_text(path: Path, what: str) -> str:
             data = file.read(LONGEST)
     except FileNotFoundError:
         raise UserError(f"{path}: no such {what}") from None
-    except OSError as error:
-        raise UserError(
-            f"{path}: {'is a folder' if is_folder(path) else f'cannot be read: {error.strerror}'}"
-        ) from None
-    except ValueError as error:  # a name with a NUL or half a pair of surrogates
-        raise UserError(f"{path}: cannot be read: {error}") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder") from None
+    except (OSError, ValueError) as error:  # a ValueError where the name has a NUL or half a pair of surrogates
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
     if len(data) == LONGEST:
         raise UserError(f"{path}: longer than {LONGEST:,} bytes")
     try:
@@ -131,16 +129,12 @@ def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
 class _GridLoader(yaml.SafeLoader):
     """Reads 1e-3 as a number, and what only YAML 1.1 takes for a number or a date (012, 1:30, 2024-02-01) as a text."""
 
-    OLD = re.compile(r"[-+]?0[\d_]+|[-+]?\d+(:\d+)+(\.\d*)?|\d{4}-\d\d?-\d\d?.*")
+    FLOAT = r"(?P<float>[-+]?\d+(?:\.\d*)?[eE][-+]?\d+)"
+    TEXT = r"(?P<str>[-+]?0[\d_]+|[-+]?\d+(?::\d+)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?.*)"
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        is_text = kind is yaml.ScalarNode and implicit[0] and self.OLD.fullmatch(value)
-        return "tag:yaml.org,2002:str" if is_text else super().resolve(kind, value, implicit)
-
-
-_GridLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), "-+0123456789"
-)
+        found = re.fullmatch(f"{self.FLOAT}|{self.TEXT}", value) if kind is yaml.ScalarNode and implicit[0] else None
+        return f"tag:yaml.org,2002:{found.lastgroup}" if found else super().resolve(kind, value, implicit)
 
 
 class YamlFile:
