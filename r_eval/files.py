@@ -134,7 +134,9 @@ class _GridLoader(yaml.SafeLoader):
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         found = re.fullmatch(f"{self.FLOAT}|{self.TEXT}", value) if kind is yaml.ScalarNode and implicit[0] else None
-        return f"tag:yaml.org,2002:{found.lastgroup}" if found else super().resolve(kind, value, implicit)
+        if found:
+            return f"tag:yaml.org,2002:{found.lastgroup}"
+        return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
 
 
 class YamlFile:
