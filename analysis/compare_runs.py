@@ -39,7 +39,7 @@ class Compared:
         by_task: The same on each task, a family of its own; empty for all pairs of a run, and for a single task.
         ranking: Of all systems of one run, as of `compare.ranking`; empty where only some pairs are compared.
         references: Systems left out because they see the gold; they are compared where they are named.
-        unscored: Systems left out because they have no score yet.
+        unscored: Systems that are not ranked because they lack a score on a task.
         changed: Questions that are worded differently in another run, and left out.
     """
 
@@ -123,6 +123,8 @@ def _compared(
     cluster: str,
 ) -> Compared:
     """The comparisons of some pairs under a condition, or of all ranked systems and their ranking."""
+    import pandas
+
     role = dict(zip(results.cells["system"], results.cells["role"], strict=True))
     matrix = score_matrix(episodes, cluster=cluster)
     ranked = [str(name) for name in matrix.columns if role[str(name)] != "reference"]
@@ -134,8 +136,10 @@ def _compared(
     cells = results.cells.loc[results.cells["condition"] == condition, "system"]
     others = [str(name) for name in cells.unique() if name not in ranked]
     references = [name for name in others if role[name] == "reference"]
-    places = ranking(_means(matrix, ranked), pairs)
-    unscored = [name for name in others if name not in references]
+    columns = pandas.DataFrame(matrix.scores, columns=matrix.columns)[ranked]
+    means = columns.groupby(matrix.task).mean().mean(skipna=False)  # NaN where a system lacks a score on a task
+    places = ranking(means.dropna(), pairs)
+    unscored = [name for name in others if name not in references] + list(means.index[means.isna()])
     return Compared(condition, matrix, pairs, pairs.head(0), places, references, unscored)
 
 
@@ -178,11 +182,3 @@ def _wanted(
         return [systems]
     chosen = [versions[systems[0]]] if systems else versions.values()
     return [(later, earlier) for called in chosen for earlier, later in combinations(called, 2)]
-
-
-def _means(matrix: ScoreMatrix, columns: Sequence[Hashable]) -> pandas.Series:
-    """The mean of each column over the tasks that it has scores on."""
-    import pandas
-
-    scores = pandas.DataFrame(matrix.scores, columns=matrix.columns)[list(columns)]
-    return scores.groupby(matrix.task).mean().mean()

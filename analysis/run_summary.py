@@ -135,14 +135,15 @@ def _cost(spent: Sequence[dict[str, dict[str, Any]]]) -> str:
     entries = [(llm, entry) for run in spent for llm, entry in run.items()]
     made, cached = (sum(entry[key] for _, entry in entries) for key in ("calls", "cached"))
     unknown = list(dict.fromkeys(llm for llm, entry in entries if entry["calls"] and entry["cost"] is None))
-    known = [entry["cost"] for llm, entry in entries if entry["calls"] and llm not in unknown]
+    known = [entry for llm, entry in entries if entry["calls"] and llm not in unknown]
     if not made:
         return f"none: all {cached:,} replies are from earlier runs" if cached else "none: no LLM was called"
-    amount = f"{_usd(sum(known))} USD" if known else "unknown"
+    amount = f"{_usd(sum(entry['cost'] for entry in known))} USD" if known else "unknown"
+    priced = f"{sum(entry['calls'] for entry in known):,} of " if known and unknown else ""
     more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
     without = f"; no price for {', '.join(unknown[:NAMED])}{more}" if unknown else ""
     reused = f"; {cached:,} more from earlier runs" if cached else ""
-    return f"{amount} for {counted(made, 'reply', 'replies')}{without}{reused}"
+    return f"{amount} for {priced}{counted(made, 'reply', 'replies')}{without}{reused}"
 
 
 def saved(manifest: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ def read_results(path: Path) -> dict[str, SubmittedAnswer]:
         UserError: The file cannot be read or is no JSON, or an entry is not of the form.
     """
     try:
-        return _RESULTS.validate_json(read_regular(path).removeprefix(b"\xef\xbb\xbf"))
+        return _RESULTS.validate_json(read_regular(path))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
     except ValidationError as error:

@@ -46,7 +46,7 @@ def open_regular(path: Path) -> IO[bytes]:
 
 
 def read_regular(path: Path) -> bytes:
-    """The content of a file.
+    """The content of a file, without a byte order mark.
 
     Raises:
         FileNotFoundError: There is none.
@@ -56,7 +56,7 @@ def read_regular(path: Path) -> bytes:
         content = file.read(LONGEST)
     if len(content) == LONGEST:
         raise UserError(f"{path}: longer than {LONGEST >> 20} MiB")
-    return content
+    return content.removeprefix(b"\xef\xbb\xbf")
 
 
 def open_to_write(path: Path, flags: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ LONGEST = 1 << 28
 """Bytes that are read of a text file."""
 SLOT = re.compile(r"\{[{%]|\{\w+\}|\w\[['\"]")
 """A slot or a field in a text, which YAML takes for a mapping or a list where no quotes stand around the text."""
+OTHER_KEYBOARD = re.compile("^[ {-]*\\w*:?([\uff1a\u3000\u00a0])", re.MULTILINE)
+"""A full-width colon, or a full-width or no-break space, where YAML has its own."""
 
 
 def cache_folder() -> Path:
@@ -64,12 +67,10 @@ def read_text(path: Path, what: str) -> str:
             data = file.read(LONGEST)
     except FileNotFoundError:
         raise UserError(f"{path}: no such {what}") from None
-    except OSError as error:
-        raise UserError(
-            f"{path}: {'is a folder' if is_folder(path) else f'cannot be read: {error.strerror}'}"
-        ) from None
-    except ValueError as error:  # a name with a NUL or half a pair of surrogates
-        raise UserError(f"{path}: cannot be read: {error}") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder") from None
+    except (OSError, ValueError) as error:  # a ValueError where the name has a NUL or half a pair of surrogates
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
     if len(data) == LONGEST:
         raise UserError(f"{path}: longer than {LONGEST:,} bytes")
     try:
@@ -125,13 +126,17 @@ def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
     return known[id(node)]
 
 
-class _ExponentLoader(yaml.SafeLoader):
-    """Reads 1e-3 as the number that it is in YAML 1.2, and in every other language."""
+class _GridLoader(yaml.SafeLoader):
+    """Reads 1e-3 as a number, and what only YAML 1.1 takes for a number or a date (012, 1:30, 2024-02-01) as a text."""
 
+    FLOAT = r"(?P<float>[-+]?\d+(?:\.\d*)?[eE][-+]?\d+)"
+    TEXT = r"(?P<str>[-+]?0[\d_]+|[-+]?\d+(?::\d+)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?.*)"
 
-_ExponentLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), "-+0123456789"
-)
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        found = re.fullmatch(f"{self.FLOAT}|{self.TEXT}", value) if kind is yaml.ScalarNode and implicit[0] else None
+        if found:
+            return f"tag:yaml.org,2002:{found.lastgroup}"
+        return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
 
 
 class YamlFile:
@@ -148,15 +153,18 @@ class YamlFile:
         self.path = path
         text = read_text(path, what)
         try:
-            self._root = yaml.compose(text, Loader=_ExponentLoader)
-            self.data = read_yaml(text, _ExponentLoader, unique=True)
+            self._root = yaml.compose(text, Loader=_GridLoader)
+            self.data = read_yaml(text, _GridLoader, unique=True)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""
             problem = " ".join(str(getattr(error, "problem", None) or error).split())
             problem = f"{getattr(error, 'context', '')}, {problem}" if problem.startswith("but ") else problem
-            if mark and SLOT.search("".join(text.split("\n")[mark.line : mark.line + 1])):
+            near = text.split("\n")[max(0, mark.line - 1) : mark.line + 1] if mark else [""]
+            if SLOT.search(near[-1]):
                 problem += "; a text with braces or brackets must be in quotes, as a whole"
+            if other := OTHER_KEYBOARD.search("\n".join(near)):
+                problem += f"; write {unicodedata.normalize('NFKC', other[1])!r} for {other[1]!r}"
             raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not valid YAML: {error}") from None

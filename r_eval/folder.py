@@ -78,12 +78,14 @@ def file_name(name: str) -> str:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records of a JSON Lines file with their line numbers; a torn last line is left out.
+    """The records of a JSON Lines file with their line numbers; a torn last line and blank ones are left out.
 
     Raises:
         UserError: A line is not a JSON object, or the file cannot be read.
     """
     for number, line in whole_lines(path):
+        if line.isspace():  # as editors leave at the end
+            continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:

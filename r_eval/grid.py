@@ -371,7 +371,7 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
         known = PLACES.get(place, PLACES["at the top level"])
         return f"{at}: {unknown('key', key, known, {'models': 'llms'})}"
     if first["type"] == "missing":
-        example = "; write {llm: openai/gpt-4o-mini, temperature: 0}" if loc[0] == "llms" and len(loc) > 1 else ""
+        example = f"; write {{{loc[-1]}: NAME, SETTING: VALUE}}" if len(loc) > 1 else ""
         return f"{at}: the key {key} is missing{example}"
     reason = describe_invalid(first)
     is_entry = isinstance(loc[-1], int) and loc[0] != "exclude"

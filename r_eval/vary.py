@@ -76,7 +76,9 @@ class Vary(BaseModel):
                 raise _invalid(key, "give a list of values, the base's first")
             for number, value in enumerate(values):
                 for name in (key, *_changes(key, value)):
-                    _check_owner(name, key)
+                    owner, _, setting = str(name).rpartition(".")
+                    if owner not in OWNERS or not setting:
+                        raise _invalid(key, unknown("setting", str(name), [f"{one}.{setting}" for one in OWNERS]))
                     if names.setdefault(_plain(name), name) != name:
                         raise _invalid(key, f"{name} and {names[_plain(name)]} cannot vary in one grid")
                     if name != key and name in self.values and (self.protocol == "cross" or not number):
@@ -159,10 +161,3 @@ def _label(value: Any) -> str:
 def _invalid(key: str, message: str) -> PydanticCustomError:
     """An error of one key; `at` leads to its line in the grid."""
     return PydanticCustomError("vary", "{message}", {"message": message, "at": (key,)})
-
-
-def _check_owner(name: Any, key: str) -> None:
-    """Check that a name, which the values of a key set, says whose setting it is."""
-    owner, _, setting = str(name).rpartition(".")
-    if owner not in OWNERS or not setting:
-        raise _invalid(key, unknown("setting", str(name), [f"{one}.{setting}" for one in OWNERS]))

@@ -43,6 +43,12 @@ def test_any_beginning_of_a_valid_file_is_repaired_to_its_whole_lines(
     assert [r for _, r in read_lines(path)] == read_before == records[:count]
 
 
+@pytest.mark.parametrize("text", ["{}\n\n", "\n{}\n", "{}\n  \n\n", "{}\r\n\r\n", "\ufeff{}\n"])
+def test_what_an_editor_adds_is_no_record(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.jsonl").write_text(text, encoding="utf-8", newline="")
+    assert [record for _, record in read_lines(tmp_path / "a.jsonl")] == [{}]
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"), [("{]", "not a JSON record"), ("[1]", "expected a JSON object, found list")]
 )
@@ -119,7 +125,7 @@ STRANGE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("part", STRANGE, ids=str)
 def test_a_part_of_another_type_is_refused_where_it_is_read(tmp_path: Path, part: dict[str, Any]) -> None:
     manifest = {"schema": SCHEMA, "name": "n", "state": "complete", "tasks": [], "cells": []}
-    (tmp_path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (tmp_path / "run.json").write_text(json.dumps(manifest), encoding="utf-8-sig")
     RunFolder(tmp_path).manifest()
     (tmp_path / "run.json").write_text(json.dumps(manifest | part), encoding="utf-8")
     with pytest.raises(UserError, match=rf"run\.json: damaged, .*\({next(iter(part))}"):

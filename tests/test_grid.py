@@ -49,6 +49,7 @@ VALID: dict[str, Any] = {
     "tasks": ["aminer/soay-easy"],
     "samples": 1,
 }
+AXES = yaml.safe_dump({key: VALID[key] for key in ("llms", "workflows", "tasks")})
 
 
 @pytest.fixture
@@ -137,6 +138,34 @@ MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
         {"llms": [{"model": "openai/m"}]},
         r"grid\.yaml:\d+: the key llms\.0\.llm is missing; write \{llm: ",
     ),
+    "a workflow as a key": (
+        {"workflows": [{"dfsdt": {"beam": 2}}]},
+        r"workflows\.0\.workflow is missing; write \{workflow: NAME, SETTING: VALUE\}",
+    ),
+    **{
+        f"{line} is no number": (f"{line}\n{AXES}", rf"grid\.yaml:1: .*: must be .*, not '{said}'")
+        for line, said in (
+            ("samples: 012", "012"),
+            ("samples: 0_1", "0_1"),
+            ("seed: 1:30", "1:30"),
+            ("limits: {seconds: 1:30.5}", "1:30.5"),
+            ("budget: {hours: 1:30}", "1:30"),
+            ("epochs: 2024-02-01", "2024-02-01"),
+        )
+    },
+    **{
+        f"{line!r} of another keyboard": (
+            f"seed: 0\n{line}\n{AXES}",
+            rf"grid\.yaml:\d+: not valid YAML: .*; write '{plain}' for {re.escape(repr(character))}",
+        )
+        for line, character, plain in (
+            ("samples\uff1a2", "\uff1a", ":"),
+            ("shots\uff1a 2", "\uff1a", ":"),
+            ("samples:\u30002", "\u3000", " "),
+            ("samples:\u00a02", "\u00a0", " "),
+            ("exclude:\n\u00a0\u00a0- llm: x\n\u00a0\u00a0- llm: y", "\u00a0", " "),
+        )
+    },
     **{
         f"{other} for {setting}": (
             {"llms": [{"llm": llm, other: 1}]},
@@ -168,6 +197,13 @@ MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
         {"shots": 1000},
         r"task 'aminer/soay-easy': shots: 1000 wanted, but the task has \d+ demonstrations",
     ),
+    **{
+        f"no question left beside {others}": (
+            {"tasks": [*others, {**OWN, "demonstrations": "questions.jsonl"}]},
+            r"task 'own': every question is shown as a demonstration",
+        )
+        for others in ([], ["aminer/soay-easy"])
+    },
     "a workflow that is none": ({"workflows": ["./one.py:reply"]}, r"one\.py:reply is not a subclass of"),
     "a key in the wrong place": (
         {"llms": [{"llm": "openai/m", "api_key_env": "sk-abcdefghijklmnop"}]},

@@ -64,7 +64,7 @@ def _lines(found: Compared) -> Iterator[str]:
         if found.references:
             yield f"References left out: {', '.join(found.references)}; --systems A B compares them."
         if found.unscored:
-            yield f"Left out without a score: {', '.join(found.unscored)}."
+            yield f"Not ranked without a score on every task: {', '.join(found.unscored)}."
     if found.changed:
         yield f"{counted(found.changed, 'question')} left out: worded differently in another run."
 

@@ -328,4 +328,6 @@ def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, 
     shots = grid.shots if task.demonstrations else 0
     with of_task(task.name):
         questions, demonstrations = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
+        if not questions:
+            raise UserError("every question is shown as a demonstration, and none is left to ask; lower shots:")
     return tuple(questions), tuple(demonstrations)

@@ -32,10 +32,11 @@ def new_domain(name: str, folder: Path | None = None) -> Path:
     """
     module = module_name(name)
     folder = folder if folder is not None else Path(name.replace(" ", "-"))
-    texts = {
-        path.removesuffix(SUFFIX).replace("module", module): string.Template(text).substitute(module=module)
-        for path, text in _templates().items()
-    }
+    found = [path for path in files("r_eval.scaffold").joinpath("domain").iterdir() if path.name.endswith(SUFFIX)]
+    texts = dict[str, str]()
+    for path in sorted(found, key=lambda path: path.name):
+        text = string.Template(path.read_text(encoding="utf-8")).substitute(module=module)
+        texts[path.name.removesuffix(SUFFIX).replace("module", module)] = text
     _write(folder, texts)
     return folder
 
@@ -55,12 +56,6 @@ def module_name(name: str) -> str:
     if module in sys.stdlib_module_names or module in IMPORTED or keyword.iskeyword(module):
         raise UserError(f"'{name}' cannot be a domain's name: Python itself uses '{module}'. Try {name}-domain")
     return module
-
-
-def _templates() -> dict[str, str]:
-    folder = files("r_eval.scaffold").joinpath("domain")
-    found = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(SUFFIX)}
-    return dict(sorted(found.items()))
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:

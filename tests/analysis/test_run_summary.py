@@ -102,7 +102,7 @@ def spent(cost: float | None, calls: int = 10, cached: int = 0) -> dict[str, Any
         ({"m": spent(1.234)}, "1.23 USD for 10 replies"),
         ({"m": spent(0.00123)}, "0.0012 USD for 10 replies"),
         ({"m": spent(None)}, "unknown for 10 replies; no price for m"),
-        ({"m": spent(0.5), "n": spent(None)}, "0.5 USD for 20 replies; no price for n"),
+        ({"m": spent(0.5), "n": spent(None)}, "0.5 USD for 10 of 20 replies; no price for n"),
         ({"m": spent(0.5, 10, 30)}, "0.5 USD for 10 replies; 30 more from earlier runs"),
         ({"m": spent(0.0, 0, 7)}, "none: all 7 replies are from earlier runs"),
         ({}, "none: no LLM was called"),

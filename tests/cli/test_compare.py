@@ -68,6 +68,15 @@ def test_all_pairs_of_one_run_are_ranked_without_references(tmp_path: Path) -> N
     assert "References left out: oracle+m" in printed(tmp_path, "run")
 
 
+def test_a_system_without_a_score_on_every_task_is_compared_but_not_ranked(tmp_path: Path) -> None:
+    both = {name: {**cells, "wiki/hotpotqa": [0] * 10} for name, cells in BETTER.items() if name != "rag"}
+    write(tmp_path / "run", {**both, "rag": BETTER["rag"]})
+    found = json.loads(printed(tmp_path, "run", "--json"))["conditions"][0]
+    assert [(place["system"], place["rank"]) for place in found["ranking"]] == [("react+m", 1), ("pal+m", 2)]
+    assert (len(found["comparisons"]), found["unscored"]) == (3, ["rag+m"])
+    assert "Not ranked without a score on every task: rag+m." in printed(tmp_path, "run")
+
+
 def test_templates_are_clusters_where_asked(tmp_path: Path) -> None:
     write(tmp_path / "run", BETTER, template=10)
     assert "significantly better" in printed(tmp_path, "run", *REACT_PAL)
