@@ -6,6 +6,15 @@ import errno
 from collections.abc import Mapping
 from typing import Any
 
+OPEN_FILES = (errno.EMFILE, errno.ENFILE)
+MORE_FILES = "raise `ulimit -n` or lower connections"
+ADVICE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"),
+    **dict.fromkeys(OPEN_FILES, MORE_FILES),
+    errno.EFBIG: "raise `ulimit -f`",
+}
+"""What to do where a file cannot be written, by the error's number."""
+
 
 class UserError(Exception):
     """The command or a file it was given is wrong: says what, where, and what to do. Exit status 2."""
@@ -24,11 +33,12 @@ class Unwritable(UserError):
 
     def __init__(self, path: object, error: Exception) -> None:
         why = getattr(error, "strerror", None) or str(error)
+        advice = ADVICE.get(getattr(error, "errno", 0) or 0)
+        text = f"{path} cannot be written: {why}"
         if isinstance(error, FileNotFoundError):
             text = f"{path} was deleted while the run went on; the same command runs again what is missing"
-        else:
-            advice = ". What was recorded is kept; make room, and the same command goes on"
-            text = f"{path} cannot be written: {why}{'' if getattr(error, 'errno', 0) == errno.EROFS else advice}"
+        elif advice:
+            text += f". What was recorded is kept; {advice}, and the same command goes on"
         super().__init__(text)
 
 

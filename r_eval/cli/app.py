@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from r_eval.cli.options import complain, flush_output, keep_output_for_json
-from r_eval.errors import Unwritable, UserError, describe_invalid
+from r_eval.errors import ADVICE, Unwritable, UserError, describe_invalid
 
 COMMANDS = {
     "run": "Run a grid, or resume one that was interrupted.",
@@ -120,8 +120,8 @@ def _options(
 
 EXIT_SECONDS = 3.0
 """How long the interpreter may wait at its end for threads that do not end."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""Errors of a disk that has no room, or that nothing may be written to."""
+FULL = (*ADVICE, errno.EROFS)
+"""Errors of a disk or a process that has no room, or of a disk that nothing may be written to."""
 OPTION_AT_HOME = re.compile(r"^(--[\w-]+=)(~.*)", re.DOTALL)
 """An option such as --out=~/x, whose ~ a shell leaves alone."""
 
