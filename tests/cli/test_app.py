@@ -48,6 +48,13 @@ def test_what_is_not_needed_is_not_loaded(tmp_path: Path) -> None:
     assert HEAVY & (interface | command) == set()
 
 
+def test_the_package_can_be_run_as_a_module(tmp_path: Path) -> None:
+    for options in ([], ["-I"], ["-OO"]):
+        command = [sys.executable, *options, "-m", "r_eval", "run", "nowhere.yaml"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+        assert (done.returncode, done.stderr) == (2, "r-eval: nowhere.yaml: no such grid file\n")
+
+
 # Mistakes
 
 
