@@ -30,9 +30,7 @@ def cache_folder() -> Path:
     try:
         return user_path(chosen) if chosen else user_cache_path("r-eval")
     except RuntimeError:
-        raise UserError(
-            "this user has no home folder: set HOME, or set R_EVAL_CACHE to a folder for the cache"
-        ) from None
+        raise UserError("there is no home folder: set HOME, or set R_EVAL_CACHE to a folder for the cache") from None
 
 
 def user_path(name: str | Path) -> Path:

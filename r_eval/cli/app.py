@@ -8,6 +8,7 @@ Exit status 0: done; 1: the run is incomplete; 2: the command or a file is wrong
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import io
@@ -122,6 +123,11 @@ EXIT_SECONDS = 3.0
 """How long the interpreter may wait at its end for threads that do not end."""
 FULL = (*ADVICE, errno.EROFS)
 """Errors of a disk or a process that has no room, or of a disk that nothing may be written to."""
+SCARCE = {
+    "MemoryError": "the process has no memory left: allow it more, or lower connections",
+    "can't start new thread": "the system allows no further thread: raise `ulimit -u`, or a container's limit",
+}
+"""What to do where an error is the machine's, by a part of its class and text."""
 OPTION_AT_HOME = re.compile(r"^(--[\w-]+=)(~.*)", re.DOTALL)
 """An option such as --out=~/x, whose ~ a shell leaves alone."""
 
@@ -167,6 +173,8 @@ def _explain(error: Exception) -> tuple[str, int]:
         return str(error), 1 if isinstance(error, Unwritable) else 2
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}", 2
+    if advice := next((text for what, text in SCARCE.items() if what in f"{type(error).__name__}: {error}"), None):
+        return advice, 1
     return f"internal error: {type(error).__name__}: {error} (--debug shows where)", 70
 
 
@@ -196,4 +204,5 @@ def exit_within(seconds: float, status: int) -> None:
     """End the process after that time even if threads of plug-ins hang, which Python would wait for."""
     timer = threading.Timer(seconds, os._exit, (status,))
     timer.daemon = True
-    timer.start()
+    with contextlib.suppress(RuntimeError):  # the system allows no further thread
+        timer.start()

@@ -76,6 +76,8 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path: Path) -> None:
         ),
         (OSError(24, "Too many open files", "runs/x"), 1, "kept; raise `ulimit -n` or lower connections, and the same"),
         (OSError(27, "File too large", "runs/x"), 1, "kept; raise `ulimit -f`, and the same"),
+        (MemoryError(), 1, "^r-eval: the process has no memory left"),
+        (RuntimeError("can't start new thread"), 1, "no further thread: raise `ulimit -u`"),
         (PermissionError(13, "Permission denied", "runs/x"), 2, "runs/x: Permission denied"),
         (KeyboardInterrupt(), 130, ""),
     ],
