@@ -6,14 +6,10 @@ import errno
 from collections.abc import Mapping
 from typing import Any
 
-OPEN_FILES = (errno.EMFILE, errno.ENFILE)
-MORE_FILES = "raise `ulimit -n` or lower connections"
-ADVICE = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"),
-    **dict.fromkeys(OPEN_FILES, MORE_FILES),
-    errno.EFBIG: "raise `ulimit -f`",
-}
-"""What to do where a file cannot be written, by the error's number."""
+OPEN_FILES = dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise `ulimit -n` or lower connections")
+ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room")
+ADVICE = {**OPEN_FILES, **ROOM, errno.EFBIG: "raise `ulimit -f`", errno.EROFS: ""}
+"""What to do about errors of a disk or a process that has no room, by their numbers."""
 
 
 class UserError(Exception):
@@ -33,7 +29,7 @@ class Unwritable(UserError):
 
     def __init__(self, path: object, error: Exception) -> None:
         why = getattr(error, "strerror", None) or str(error)
-        advice = ADVICE.get(getattr(error, "errno", 0) or 0)
+        advice = ADVICE.get(getattr(error, "errno", None) or 0)
         text = f"{path} cannot be written: {why}"
         if isinstance(error, FileNotFoundError):
             text = f"{path} was deleted while the run went on; the same command runs again what is missing"

@@ -9,7 +9,6 @@ Exit status 0: done; 1: the run is incomplete; 2: the command or a file is wrong
 from __future__ import annotations
 
 import contextlib
-import errno
 import importlib
 import io
 import os
@@ -121,8 +120,6 @@ def _options(
 
 EXIT_SECONDS = 3.0
 """How long the interpreter may wait at its end for threads that do not end."""
-FULL = (*ADVICE, errno.EROFS)
-"""Errors of a disk or a process that has no room, or of a disk that nothing may be written to."""
 SCARCE = {
     "MemoryError": "the process has no memory left: allow it more, or lower connections",
     "can't start new thread": "the system allows no further thread: raise `ulimit -u`, or a container's limit",
@@ -167,7 +164,7 @@ def _open_closed_streams() -> None:
 
 def _explain(error: Exception) -> tuple[str, int]:
     """What is said of an error, and the exit status."""
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in ADVICE:
         error = Unwritable(error.filename or "the disk", error)
     if isinstance(error, UserError):
         return str(error), 1 if isinstance(error, Unwritable) else 2

@@ -46,8 +46,6 @@ GRACE_SECONDS = 3.0
 """How long calls in progress may take once the run is to stop."""
 OWN_FILES = 32
 """Files and pipes that a run has open besides its connections."""
-MOST_FILES, UNLIMITED_FILES = 65_536, 10_240
-"""The limit of open files that is asked for, and where none is named: macOS refuses more."""
 
 Pools = Callable[[str], AbstractAsyncContextManager[EpisodePool]]
 """The pool of an LLM, by its name; raises an LLMError where the LLM cannot be opened."""
@@ -319,14 +317,15 @@ def allow_files(connections: int) -> None:
     Raises:
         UserError: It allows fewer than the connections need.
     """
+    infinite, needed = resource.RLIM_INFINITY, connections + OWN_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = UNLIMITED_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(ValueError, OSError):  # the system may allow fewer than it says
+    wanted = min(hard, 65_536) if hard != infinite else 10_240  # macOS names no limit and refuses more
+    with contextlib.suppress(ValueError, OSError):
+        if soft != infinite and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if soft != resource.RLIM_INFINITY and connections + OWN_FILES > soft:
-        need = f"{connections} connections to LLMs need about {connections + OWN_FILES} open files"
+            soft = wanted
+    if soft != infinite and soft < needed:
+        need = f"{connections} connections to LLMs need about {needed} open files"
         raise UserError(f"{need}, but `ulimit -n` allows {soft}: raise it, or lower connections")
 
 

@@ -329,7 +329,7 @@ def _locked(folder: Path) -> int:
         except OSError as error:  # of a network file system
             logger.warning("%s cannot be locked (%s): see that no other r-eval writes to it", folder, error.strerror)
             break
-    with _writable(folder):
+    with contextlib.suppress(OSError):  # who holds the lock is only said in a message
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
     return lock
