@@ -303,9 +303,7 @@ def test_connections_that_may_open_too_few_files_are_refused_before_anything_is_
     desk.write(remote, desk.llm(PLAIN), workflows=["direct"])
     words = f"ulimit -n 128; exec {R_EVAL} run {desk.path / 'grid.yaml'} --out {desk.out}"
     done = subprocess.run(["sh", "-c", words], capture_output=True, encoding="utf-8", check=False)
-    need = (
-        "200 connections to LLMs need about 232 open files, but `ulimit -n` allows 128: raise it, or lower connections"
-    )
+    need = "200 connections to LLMs need about 232 open files, but `ulimit -n` allows 128"
     assert (done.returncode, done.stderr) == (2, f"r-eval: {need}: raise it, or lower connections\n")
     assert not desk.out.exists()
 
