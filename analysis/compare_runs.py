@@ -19,7 +19,7 @@ from r_eval.analysis.compare import ScoreMatrix, comparable, compare_columns, ra
 from r_eval.analysis.frame import metric_column
 from r_eval.analysis.published_results import is_published
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.scoring import ensure_scored, score_run
+from r_eval.analysis.scoring import ensure_scored, score_to_read
 from r_eval.analysis.statistics import MATCH
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -150,7 +150,7 @@ def _score(run: RunFolder, metric: str) -> None:
     records = [record for cell in run.cells() if (record := next(iter(run.scores(cell).values()), None))]
     if any(metric != record["metric"] and metric not in record["metrics"] for record in records):
         first = records[0]
-        score_run(run, [*metrics.filter_trusted(first["metrics"]), metric], first["taxonomy"], first["threshold"])
+        score_to_read(run, [*metrics.filter_trusted(first["metrics"]), metric], first["taxonomy"], first["threshold"])
 
 
 def _versions(results: Results) -> dict[str, list[str]]:

@@ -20,6 +20,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -273,7 +276,19 @@ def ensure_scored(run: RunFolder) -> None:
     if stale := [cell for cell in there if not is_current(run, cell)]:
         first = next(filter(None, (_stored(cell.path(run.scores_root)) for cell in there)), None)
         metrics = registry.filter_trusted(first.metrics) if first else []
-        score_run(run, metrics, first.taxonomy if first else "strict", first.threshold if first else None, stale)
+        score_to_read(run, metrics, first.taxonomy if first else "strict", first.threshold if first else None, stale)
+
+
+def score_to_read(run: RunFolder, *settings: Any) -> None:
+    """`score_run` for a reader: what a folder does not take (it may be another user's, or full) lies in a temporary one
+    as long as the object is in use.
+    """
+    try:
+        score_run(run, *settings)
+    except OSError:
+        run.scores_root = Path(tempfile.mkdtemp(prefix="r-eval-scores-"))
+        weakref.finalize(run, shutil.rmtree, run.scores_root, ignore_errors=True)
+        score_run(run, *settings[:3])
 
 
 def is_current(run: RunFolder, cell: Cell) -> bool:

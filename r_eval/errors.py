@@ -6,6 +6,11 @@ import errno
 from collections.abc import Mapping
 from typing import Any
 
+OPEN_FILES = dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise `ulimit -n` or lower connections")
+ROOM = dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room")
+ADVICE = {**OPEN_FILES, **ROOM, errno.EFBIG: "raise `ulimit -f`", errno.EROFS: ""}
+"""What to do about errors of a disk or a process that has no room, by their numbers."""
+
 
 class UserError(Exception):
     """The command or a file it was given is wrong: says what, where, and what to do. Exit status 2."""
@@ -24,11 +29,12 @@ class Unwritable(UserError):
 
     def __init__(self, path: object, error: Exception) -> None:
         why = getattr(error, "strerror", None) or str(error)
+        advice = ADVICE.get(getattr(error, "errno", None) or 0)
+        text = f"{path} cannot be written: {why}"
         if isinstance(error, FileNotFoundError):
             text = f"{path} was deleted while the run went on; the same command runs again what is missing"
-        else:
-            advice = ". What was recorded is kept; make room, and the same command goes on"
-            text = f"{path} cannot be written: {why}{'' if getattr(error, 'errno', 0) == errno.EROFS else advice}"
+        elif advice:
+            text += f". What was recorded is kept; {advice}, and the same command goes on"
         super().__init__(text)
 
 

@@ -22,11 +22,18 @@ OTHER_KEYBOARD = re.compile("^[ {-]*\\w*:?([\uff1a\u3000\u00a0])", re.MULTILINE)
 
 
 def cache_folder() -> Path:
-    """Where R-Eval keeps what it fetched and built: R_EVAL_CACHE, else the platform's cache folder."""
+    """Where R-Eval keeps what it fetched and built: R_EVAL_CACHE, else the platform's cache folder.
+
+    Raises:
+        UserError: There is neither: a user of a container may have no home.
+    """
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("R_EVAL_CACHE")
-    return user_path(chosen) if chosen else user_cache_path("r-eval")
+    try:
+        return user_path(chosen) if chosen else user_cache_path("r-eval")
+    except RuntimeError:
+        raise UserError("there is no home folder: set HOME, or set R_EVAL_CACHE to a folder for the cache") from None
 
 
 def user_path(name: str | Path) -> Path:

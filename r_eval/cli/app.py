@@ -8,7 +8,7 @@ Exit status 0: done; 1: the run is incomplete; 2: the command or a file is wrong
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import importlib
 import io
 import os
@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from r_eval.cli.options import complain, flush_output, keep_output_for_json
-from r_eval.errors import Unwritable, UserError, describe_invalid
+from r_eval.errors import ADVICE, Unwritable, UserError, describe_invalid
 
 COMMANDS = {
     "run": "Run a grid, or resume one that was interrupted.",
@@ -120,8 +120,11 @@ def _options(
 
 EXIT_SECONDS = 3.0
 """How long the interpreter may wait at its end for threads that do not end."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""Errors of a disk that has no room, or that nothing may be written to."""
+SCARCE = {
+    "MemoryError": "the process has no memory left: allow it more, or lower connections",
+    "can't start new thread": "the system allows no further thread: raise `ulimit -u`, or a container's limit",
+}
+"""What to do where an error is the machine's, by a part of its class and text."""
 OPTION_AT_HOME = re.compile(r"^(--[\w-]+=)(~.*)", re.DOTALL)
 """An option such as --out=~/x, whose ~ a shell leaves alone."""
 
@@ -161,12 +164,14 @@ def _open_closed_streams() -> None:
 
 def _explain(error: Exception) -> tuple[str, int]:
     """What is said of an error, and the exit status."""
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in ADVICE:
         error = Unwritable(error.filename or "the disk", error)
     if isinstance(error, UserError):
         return str(error), 1 if isinstance(error, Unwritable) else 2
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}", 2
+    if advice := next((text for what, text in SCARCE.items() if what in f"{type(error).__name__}: {error}"), None):
+        return advice, 1
     return f"internal error: {type(error).__name__}: {error} (--debug shows where)", 70
 
 
@@ -196,4 +201,5 @@ def exit_within(seconds: float, status: int) -> None:
     """End the process after that time even if threads of plug-ins hang, which Python would wait for."""
     timer = threading.Timer(seconds, os._exit, (status,))
     timer.daemon = True
-    timer.start()
+    with contextlib.suppress(RuntimeError):  # the system allows no further thread
+        timer.start()

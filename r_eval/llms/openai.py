@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field
 
+from r_eval.errors import OPEN_FILES
 from r_eval.llms import failures, tokens
 from r_eval.llms.attempts import Effort, Persistent, ServerDown, Unreachable
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
@@ -196,6 +197,8 @@ class OpenAI(Persistent, LLM):
             raise LLMError("timeout", f"no answer within {self.settings.timeout:g} s") from None
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
             why = str(getattr(error, "os_error", None) or error) or type(error).__name__
+            if advice := OPEN_FILES.get(getattr(error, "errno", None) or 0):
+                raise LLMError("connection", f"no further connection can be opened ({why}); {advice}") from None
             raise Unreachable("connection", f"no server answers at {url} ({why})") from None
         except aiohttp.ClientError as error:
             raise LLMError("connection", f"{type(error).__name__}: {error}") from None

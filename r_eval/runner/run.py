@@ -9,6 +9,7 @@ import contextlib
 import functools
 import gc
 import importlib.util
+import resource
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -19,6 +20,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import MissingExtra, UserError
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
+from r_eval.llms.attempts import Persistent
 from r_eval.llms.base import LLMError
 from r_eval.llms.replay import ReplyStores
 from r_eval.llms.reply_store import ReplyStore
@@ -42,6 +44,8 @@ SYNC_SECONDS = 1.0
 """How often what is recorded is synced to the disk."""
 GRACE_SECONDS = 3.0
 """How long calls in progress may take once the run is to stop."""
+OWN_FILES = 32
+"""Files and pipes that a run has open besides its connections."""
 
 Pools = Callable[[str], AbstractAsyncContextManager[EpisodePool]]
 """The pool of an LLM, by its name; raises an LLMError where the LLM cannot be opened."""
@@ -271,8 +275,12 @@ async def arun(
     folder = RunFolder((Path(out) if out is not None else Path("runs") / grid.name).absolute())
     with contextlib.ExitStack() as stack:
         store, sandbox = stack.enter_context(Store(folder, plan, fresh)), stack.enter_context(Sandbox())
-        for name in {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()} & plan.llms.keys():
-            await asyncio.to_thread(plan.llms[name].fetch)
+        left = {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()}
+        llms = [llm for name, llm in plan.llms.items() if name in left]
+        if engine == "local":
+            allow_files(sum(llm.connections for llm in llms if isinstance(llm, Persistent)))
+        for llm in llms:
+            await asyncio.to_thread(llm.fetch)
         examples = {
             each.task.name: await work_out(
                 each.demonstrations, each.demo_environment or each.environment, sandbox, plan.limits.observation
@@ -301,6 +309,24 @@ async def arun(
             if store.is_written:
                 store.write_manifest(state, runner.gate.exhausted() if state == "budget" else ())
     return folder
+
+
+def allow_files(connections: int) -> None:
+    """Let the process open as many files as the system allows; each connection is one.
+
+    Raises:
+        UserError: It allows fewer than the connections need.
+    """
+    infinite, needed = resource.RLIM_INFINITY, connections + OWN_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(hard, 65_536) if hard != infinite else 10_240  # macOS names no limit and refuses more
+    with contextlib.suppress(ValueError, OSError):
+        if soft != infinite and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    if soft != infinite and soft < needed:
+        need = f"{connections} connections to LLMs need about {needed} open files"
+        raise UserError(f"{need}, but `ulimit -n` allows {soft}: raise it, or lower connections")
 
 
 def _check(engine: str, **numbers: int | None) -> None:

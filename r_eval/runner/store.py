@@ -12,6 +12,7 @@ import dataclasses
 import datetime
 import fcntl
 import itertools
+import logging
 import os
 import platform
 import secrets
@@ -38,6 +39,7 @@ from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.tasks.seasons import keep_season
 from r_eval.text import clean, clean_data
 
+logger = logging.getLogger("r_eval")
 PARTS = {"episodes", "questions", "scores", "report"}
 """What a run's folder holds besides run.json."""
 LOCK_SECONDS = 1.0
@@ -316,7 +318,7 @@ def _locked(folder: Path) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
-        except OSError:
+        except BlockingIOError:
             if time.monotonic() < deadline:
                 time.sleep(0.02)
                 continue
@@ -324,8 +326,12 @@ def _locked(folder: Path) -> int:
             os.close(lock)
             process = holder if holder.isdecimal() else "unknown"
             raise UserError(f"{folder} is in use by another r-eval (process {process})") from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, str(os.getpid()).encode(), 0)
+        except OSError as error:  # of a network file system
+            logger.warning("%s cannot be locked (%s): see that no other r-eval writes to it", folder, error.strerror)
+            break
+    with contextlib.suppress(OSError):  # who holds the lock is only said in a message
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
     return lock
 
 

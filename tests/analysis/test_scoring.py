@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import os
 import re
 from collections.abc import Iterator
@@ -10,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from r_eval.analysis.compare_runs import compare_runs
+from r_eval.analysis.results import load
 from r_eval.analysis.scoring import VERSION, ensure_scored, is_current, score_episode, score_run
+from r_eval.disk import write_whole
 from r_eval.errors import UserError
 from r_eval.folder import Cell, CellWriter, RunFolder
 from r_eval.records import Episode, Outcome, Seconds, Step
@@ -125,6 +130,28 @@ def test_scores_of_another_scorer_are_computed_again_with_their_settings(
         small.write_scores(cell, [record | changed for record in small.scores(cell).values()])
     ensure_scored(small)
     assert kept(small) == first
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT, errno.ESTALE])
+def test_a_folder_that_takes_no_scores_is_read_all_the_same(
+    small: RunFolder, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(path: Path, text: Any) -> None:
+        if path.is_relative_to(small.path):
+            raise OSError(number, os.strerror(number), str(path))
+        write_whole(path, text)
+
+    monkeypatch.setattr("r_eval.folder.write_whole", write)
+    with pytest.raises(OSError, match="scores"):
+        score_run(small)
+    reader = RunFolder(small.path)
+    compared = compare_runs([reader], metric="exact_match")
+    elsewhere = reader.scores_root
+    assert load(reader).episodes["response_type"].notna().all()
+    assert not list(small.path.glob("scores/*"))
+    del reader, compared
+    gc.collect()
+    assert not elsewhere.exists()
 
 
 def test_nothing_is_written_or_deleted_where_a_link_leads(small: RunFolder, tmp_path: Path) -> None:

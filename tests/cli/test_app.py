@@ -48,6 +48,13 @@ def test_what_is_not_needed_is_not_loaded(tmp_path: Path) -> None:
     assert HEAVY & (interface | command) == set()
 
 
+def test_the_package_can_be_run_as_a_module(tmp_path: Path) -> None:
+    for options in ([], ["-I"], ["-OO"]):
+        command = [sys.executable, *options, "-m", "r_eval", "run", "nowhere.yaml"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+        assert (done.returncode, done.stderr) == (2, "r-eval: nowhere.yaml: no such grid file\n")
+
+
 # Mistakes
 
 
@@ -67,6 +74,10 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path: Path) -> None:
             1,
             "^r-eval: runs/x cannot be written: Read-only file system$",
         ),
+        (OSError(24, "Too many open files", "runs/x"), 1, "kept; raise `ulimit -n` or lower connections, and the same"),
+        (OSError(27, "File too large", "runs/x"), 1, "kept; raise `ulimit -f`, and the same"),
+        (MemoryError(), 1, "^r-eval: the process has no memory left"),
+        (RuntimeError("can't start new thread"), 1, "no further thread: raise `ulimit -u`"),
         (PermissionError(13, "Permission denied", "runs/x"), 2, "runs/x: Permission denied"),
         (KeyboardInterrupt(), 130, ""),
     ],

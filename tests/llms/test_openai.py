@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import errno
 import json
+import os
 import traceback
 from typing import Any
+from unittest import mock
 
+import aiohttp
 import pytest
 
 from r_eval.errors import UserError
@@ -126,6 +130,18 @@ def test_no_error_message_holds_the_key(monkeypatch: pytest.MonkeyPatch, answer:
 def test_no_server_is_a_connection_error_that_names_the_address(url: str) -> None:
     error, _ = refused(good(), base_url=url)
     assert (error.cause, url in str(error)) == ("connection", True)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_process_out_of_files_does_not_blame_the_server(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(llm: Any) -> Any:
+        error = aiohttp.ClientConnectorError(mock.Mock(), OSError(number, os.strerror(number)))
+        monkeypatch.setattr(llm._client, "post", mock.Mock(side_effect=error))
+        return await llm.generate(ASK, attempts=1)
+
+    with pytest.raises(LLMError, match=r"^openai/some-model: no further connection .*ulimit -n") as caught:
+        run(Server(good()), talk)
+    assert caught.value.cause == "connection"
 
 
 @pytest.mark.parametrize("exempt", ["", "llm.invalid"])

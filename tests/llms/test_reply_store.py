@@ -13,9 +13,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest import mock
 
 import pytest
 
+from r_eval.errors import UserError
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.replay import EpisodeReplies, ReplyKey, ReplyStores, StoredReply
 from r_eval.llms.reply_store import ReplyStore, store_path
@@ -112,6 +114,14 @@ def test_the_file_may_be_named_from_the_home_folder(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(variable, name)
     assert store_path().relative_to(tmp_path).parts[0] == name.removeprefix("~/")
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("R_EVAL_REPLIES", "R_EVAL_CACHE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_path", mock.Mock(side_effect=RuntimeError("no home")))
+    with pytest.raises(UserError, match="no home folder: set HOME, or set R_EVAL_CACHE"):
+        store_path()
 
 
 def fill(path: Path, count: int = 300) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -17,7 +18,9 @@ import pytest
 
 from r_eval import Grid, UserError, run
 from r_eval.folder import RunFolder
+from r_eval.runner.run import allow_files
 from tests.chat_server import Server, good
+from tests.commands import R_EVAL
 from tests.runner.desks import TASKS, THOUGHTFUL, CommandDesk, contents, wait_for
 from tests.serving import serving
 
@@ -263,6 +266,46 @@ def test_a_server_that_is_down_ends_quickly_and_is_asked_again_when_it_is_up(des
     mine = [r for r in desk.lines() if r["llm"] == name]
     assert [r["outcome"]["kind"] for r in mine] == ["finished"] * 12
     assert mine[0]["usage"]["cost"] == pytest.approx((5 * 1 + 1 * 2) / 1e6)
+
+
+INFINITE = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "taken", "becomes"),
+    [
+        (256, INFINITE, 10_240, 10_240),  # macOS
+        (1_024, 1_048_576, INFINITE, 65_536),
+        (256, 4_096, INFINITE, 4_096),
+        (70_000, 100_000, INFINITE, 70_000),
+        (INFINITE, INFINITE, INFINITE, INFINITE),
+        (332, 10_000, 0, 332),  # a system that takes no other, of which 300 connections leave 32
+    ],
+)
+def test_a_run_may_open_as_many_files_as_the_system_allows(
+    soft: int, hard: int, taken: int, becomes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = [(soft, hard)]
+
+    def set_limit(_: int, wanted: tuple[int, int]) -> None:
+        if taken != INFINITE and wanted[0] > taken:
+            raise ValueError("not allowed to raise maximum limit")
+        limits[0] = wanted
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[0])
+    monkeypatch.setattr(resource, "setrlimit", set_limit)
+    allow_files(300)
+    assert limits == [(becomes, hard)]
+
+
+def test_connections_that_may_open_too_few_files_are_refused_before_anything_is_written(desk: CommandDesk) -> None:
+    remote = {"llm": "openai/some-model", "base_url": "http://127.0.0.1:9/v1", "connections": 200}
+    desk.write(remote, desk.llm(PLAIN), workflows=["direct"])
+    words = f"ulimit -n 128; exec {R_EVAL} run {desk.path / 'grid.yaml'} --out {desk.out}"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, encoding="utf-8", check=False)
+    need = "200 connections to LLMs need about 232 open files, but `ulimit -n` allows 128"
+    assert (done.returncode, done.stderr) == (2, f"r-eval: {need}: raise it, or lower connections\n")
+    assert not desk.out.exists()
 
 
 # Stopping

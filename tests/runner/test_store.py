@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import functools
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -120,6 +123,16 @@ def test_a_second_writer_is_refused_until_the_first_is_done(tmp_path: Path, plan
                 Store(folder, plan, fresh)
     with Store(folder, plan):
         pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EINVAL, errno.EIO])
+def test_a_file_system_without_locks_is_written_to_all_the_same(
+    plan: Plan, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("fcntl.flock", mock.Mock(side_effect=OSError(number, os.strerror(number))))
+    with Store(RunFolder(tmp_path / "run"), plan) as store:
+        store.write_manifest("running")
+    assert f"run cannot be locked ({os.strerror(number)}): see that no other r-eval writes to it" in caplog.text
 
 
 def test_no_key_stands_in_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
