@@ -76,12 +76,13 @@ class Runner:
         self._running: list[asyncio.Task[None]] = []
         self._begun = asyncio.Event()
         self._left: dict[Cell, int] = {}
+        self._loop = asyncio.get_running_loop()
 
     def stop(self) -> None:
-        """Begin no further episode; those in progress have a few seconds to end."""
+        """Begin no further episode; those in progress have a few seconds to end. Any thread may call it."""
         if not self.stopping:
             self.stopping = True
-            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._cancel)
+            self._loop.call_soon_threadsafe(self._loop.call_later, GRACE_SECONDS, self._cancel)
 
     def _cancel(self) -> None:
         for task in self._running:
