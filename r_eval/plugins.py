@@ -31,12 +31,12 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.files import is_file
-from r_eval.isolation import PACKAGES, describe
+from r_eval.isolation import OWN, PACKAGES, describe
 
 _loading = threading.RLock()
 """Held while a file is run, so that no other thread sees half a module."""
-_run: dict[Path, dict[Path, bytes]] = {}
-"""By file that was run: the files of its code, as they were then."""
+_run: dict[tuple[Path, int], dict[Path, bytes]] = {}
+"""By file that was run, and the id of its module's spec, which a reload changes: its code's files, as they were."""
 _ELSEWHERE = frozenset({*sys.stdlib_module_names, "r_eval"})
 """Names that are never those of files in the same folder."""
 
@@ -82,7 +82,14 @@ def file_of(where: str) -> str:
 
 def _module(where: str, name: str) -> ModuleType:
     try:
-        return importlib.import_module(where)
+        with _loading:
+            module = importlib.import_module(where)
+            file = _file_of(module)
+            if file is not None and is_file(file) and not str(file).startswith((*PACKAGES, *OWN)):
+                code = _code_of(file, id(module.__spec__))
+                module = importlib.import_module(where)
+                _run[file, id(module.__spec__)] = code
+            return module
     except UserError:
         raise
     except (Exception, SystemExit) as error:
@@ -181,12 +188,7 @@ def _load_file(path: Path) -> ModuleType:
     with _loading:
         if str(root) not in sys.path:
             sys.path.append(str(root))
-        code = {file: file.read_bytes() for file in code_files(path)}
-        if _run.setdefault(path, code) != code:
-            _run[path] = code
-            for key, module in list(sys.modules.items()):
-                if _file_of(module) in code and key != "__main__":
-                    del sys.modules[key]
+        code = _code_of(path)
         if root != path.parent:  # in a package, whose modules may import each other relatively
             dotted = ".".join(path.relative_to(root).with_suffix("").parts)
             module = importlib.import_module(dotted.removesuffix(".__init__"))
@@ -197,6 +199,17 @@ def _load_file(path: Path) -> ModuleType:
             if (other := _file_of(sys.modules.get(name)) or file) != file:
                 raise ImportError(f"{file} and {other} are both a module '{name}': rename one of them")
     return module
+
+
+def _code_of(path: Path, spec: int = 0) -> dict[Path, bytes]:
+    """The files of a file's code; if one of them was edited since the file was run, their modules are forgotten."""
+    code = {file: file.read_bytes() for file in code_files(path)}
+    if _run.setdefault((path, spec), code) != code:
+        _run[path, spec] = code
+        for key, module in list(sys.modules.items()):
+            if _file_of(module) in code and key != "__main__":
+                del sys.modules[key]
+    return code
 
 
 def _file_of(module: ModuleType | None) -> Path | None:

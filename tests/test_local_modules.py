@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,32 @@ def test_a_file_that_was_edited_since_is_run_again(edited: str, tmp_path: Path) 
     text = DOMAIN.format(imports="", lazy="", value="'另一个'") if edited == "recipes" else "SUM = '另一个'"
     (tmp_path / f"{edited}.py").write_text(text, encoding="utf-8")
     assert (price(name), before.price("Ugali")) == ("另一个", "a")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("edited", ["recipes", "far"])
+@pytest.mark.parametrize("is_package", [False, True])
+def test_a_module_that_was_edited_since_is_imported_again(
+    edited: str, is_package: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = f"edited_{edited}" if is_package else ""
+    folder = tmp_path / package
+    domain(folder, f"from {package and '.'}far_{edited} import SUM", "SUM", **{f"far_{edited}": "SUM = 'a'"})
+    kind = "\nclass Shop(Environment):\n    price = staticmethod(price)\n"
+    text = (folder / "recipes.py").read_text(encoding="utf-8")
+    text = text.replace("import query_api", "import Environment, query_api")
+    (folder / f"recipes_{edited}.py").write_text(text + kind, encoding="utf-8")
+    if package:
+        (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"{package}.recipes_{edited}".lstrip(".")
+    assert price(f"{name}:Shop") == "a"
+    module = importlib.import_module(name)
+    assert (price(f"{name}:Shop"), importlib.import_module(name)) == ("a", module)  # not imported again and again
+    changed = {"recipes": (text + kind).replace("return SUM", "return 'b'"), "far": "SUM = 'b'"}[edited]
+    (folder / f"{edited}_{edited}.py").write_text(changed, encoding="utf-8")
+    assert price(f"{name}:Shop") == "b"
+    importlib.reload(reloaded := importlib.import_module(name))
+    assert (price(f"{name}:Shop"), importlib.import_module(name)) == ("b", reloaded)
 
 
 def test_two_modules_of_one_name_are_refused_with_both_files(tmp_path: Path) -> None:
