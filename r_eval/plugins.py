@@ -35,8 +35,8 @@ from r_eval.isolation import OWN, PACKAGES, describe
 
 _loading = threading.RLock()
 """Held while a file is run, so that no other thread sees half a module."""
-_run: dict[tuple[Path, int], dict[Path, bytes]] = {}
-"""By file that was run, and the id of its module's spec, which a reload changes: its code's files, as they were."""
+_run: dict[Path, dict[Path, bytes]] = {}
+"""By file that was run: the files of its code, as they were then."""
 _ELSEWHERE = frozenset({*sys.stdlib_module_names, "r_eval"})
 """Names that are never those of files in the same folder."""
 
@@ -86,9 +86,7 @@ def _module(where: str, name: str) -> ModuleType:
             module = importlib.import_module(where)
             file = _file_of(module)
             if file is not None and is_file(file) and not str(file).startswith((*PACKAGES, *OWN)):
-                code = _code_of(file, id(module.__spec__))
-                module = importlib.import_module(where)
-                _run[file, id(module.__spec__)] = code
+                _code_of(file, reloads=True)
             return module
     except UserError:
         raise
@@ -201,14 +199,19 @@ def _load_file(path: Path) -> ModuleType:
     return module
 
 
-def _code_of(path: Path, spec: int = 0) -> dict[Path, bytes]:
-    """The files of a file's code; if one of them was edited since the file was run, their modules are forgotten."""
+def _code_of(path: Path, reloads: bool = False) -> dict[Path, bytes]:
+    """The files of a file's code. If one was edited since the file was run, their modules are forgotten, or reloaded in
+    place where a notebook may have imported them, too.
+    """
     code = {file: file.read_bytes() for file in code_files(path)}
-    if _run.setdefault((path, spec), code) != code:
-        _run[path, spec] = code
-        for key, module in list(sys.modules.items()):
-            if _file_of(module) in code and key != "__main__":
-                del sys.modules[key]
+    if _run.setdefault(path, code) != code:
+        for key, module in list(sys.modules.items()):  # what is imported stands before what imports it
+            if _file_of(module) in code and not key.startswith("__"):
+                if reloads and ":" not in key:
+                    importlib.reload(module)
+                else:
+                    del sys.modules[key]
+        _run[path] = code
     return code
 
 

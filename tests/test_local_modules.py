@@ -75,7 +75,7 @@ def test_a_file_that_was_edited_since_is_run_again(edited: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("edited", ["recipes", "far"])
 @pytest.mark.parametrize("is_package", [False, True])
-def test_a_module_that_was_edited_since_is_imported_again(
+def test_a_module_that_was_edited_since_is_reloaded(
     edited: str, is_package: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = f"edited_{edited}" if is_package else ""
@@ -94,9 +94,11 @@ def test_a_module_that_was_edited_since_is_imported_again(
     assert (price(f"{name}:Shop"), importlib.import_module(name)) == ("a", module)  # not imported again and again
     changed = {"recipes": (text + kind).replace("return SUM", "return 'b'"), "far": "SUM = 'b'"}[edited]
     (folder / f"{edited}_{edited}.py").write_text(changed, encoding="utf-8")
-    assert price(f"{name}:Shop") == "b"
-    importlib.reload(reloaded := importlib.import_module(name))
-    assert (price(f"{name}:Shop"), importlib.import_module(name)) == ("b", reloaded)
+    assert (price(f"{name}:Shop"), importlib.import_module(name), module.Shop().price("")) == ("b", module, "b")
+    (folder / f"{edited}_{edited}.py").write_text("1 +", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(UserError, match="SyntaxError"):
+            price(f"{name}:Shop")
 
 
 def test_two_modules_of_one_name_are_refused_with_both_files(tmp_path: Path) -> None:
