@@ -56,8 +56,8 @@ def test_run_works_where_an_event_loop_is_running_and_raises_the_same_errors(gri
     assert asyncio.run(notebook(0)).state == "complete"
     with pytest.raises(UserError, match=r"differs from this grid in: (\w+, )*seed"):
         asyncio.run(notebook(1))
-    for options in ({"limit": 0}, {"connections": -1}):
-        with pytest.raises(UserError, match=r"(limit|connections) must be at least 1, not"):
+    for options in ({"limit": 0}, {"connections": -1}, {"limit": "3"}, {"limit": 1.5}, {"connections": 2.0}):
+        with pytest.raises(UserError, match=r"(limit|connections) must be a whole number of at least 1, not"):
             run(grid, tmp_path / "out", **options)
     with pytest.raises(UserError, match=r"run needs a Grid, .*, not 'grid.yaml'"):
         run("grid.yaml")  # type: ignore[arg-type]

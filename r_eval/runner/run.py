@@ -11,6 +11,7 @@ import gc
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -268,7 +269,7 @@ async def arun(
     if rule is not None:
         rule.check([planned.task.metric for planned in plan.tasks])
     for llm in plan.llms.values():
-        llm.connections = connections or llm.connections
+        llm.connections = int(connections or llm.connections)
     folder = RunFolder((Path(out) if out is not None else Path("runs") / grid.name).absolute())
     with contextlib.ExitStack() as stack:
         store, sandbox = stack.enter_context(Store(folder, plan, fresh)), stack.enter_context(Sandbox())
@@ -306,8 +307,8 @@ async def arun(
 
 def _check(engine: str, **numbers: int | None) -> None:
     for option, value in numbers.items():
-        if value is not None and value < 1:
-            raise UserError(f"{option} must be at least 1, not {value}")
+        if value is not None and not (isinstance(value, Integral) and value >= 1):
+            raise UserError(f"{option} must be a whole number of at least 1, not {value!r}")
     if engine not in ENGINES:
         raise UserError(plugins.unknown("engine", engine, ENGINES))
     if engine == "ray" and importlib.util.find_spec("ray") is None:
