@@ -72,8 +72,9 @@ def html_summary(results: Results) -> str:
     """The tables as a notebook shows them."""
     from rich.console import Console
 
-    how = {"color_system": "standard", "force_terminal": True, "force_jupyter": False}
-    console = Console(file=io.StringIO(), width=120, record=True, **how)
+    console = Console(
+        file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True, force_jupyter=False
+    )
     for table in summary_tables(results, console.width):
         console.print(table)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-def in_event_loop(job: Coroutine[Any, Any, Result], stops: Sequence[Callable[[], None]] = ()) -> Result:
+def in_event_loop(job: Coroutine[Any, Any, Result], stops: Sequence[Callable[[], object]] = ()) -> Result:
     """Run a coroutine as `asyncio.run` does; in another thread, with a loop of its own, where this one has a loop.
 
     Args:

@@ -333,7 +333,7 @@ def test_what_replaces_a_query_api_is_offered_as_it_is_written() -> None:
     assert offered == {
         "Typed": ["find(number): Find by number.", "price(name): The price."],
         "Undocumented": ["find(name, most?): Find by name.", "price(name): The price."],
-        "Static": ["find(name): ", "price(name): The price."],
+        "Static": ["find(name): Find by name.", "price(name): The price."],
         "Less": ["find(name): Find by name."],
     }
     assert [one.action() for one in Again().specs().values()] == ["find(name): Find by name.", "price(): The price."]
