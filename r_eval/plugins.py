@@ -192,7 +192,7 @@ def _load_file(path: Path) -> ModuleType:
             module = importlib.import_module(dotted.removesuffix(".__init__"))
         else:
             module = _run_once(path)
-        for file in set(code) - {path}:
+        for file in set(code) - ({path} if root == path.parent else set()):
             name = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
             if (other := _file_of(sys.modules.get(name)) or file) != file:
                 raise ImportError(f"{file} and {other} are both a module '{name}': rename one of them")

@@ -65,13 +65,13 @@ def test_run_works_where_an_event_loop_is_running_and_raises_the_same_errors(gri
 
 def test_whatever_awaits_something_works_where_an_event_loop_is_running(grid: Grid, tmp_path: Path) -> None:
     (tmp_path / "judge.py").write_text("""def reply(request):\n    return '{"grade": 2}'\n""", encoding="utf-8")
-    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "priced.py").write_text(SHOP, encoding="utf-8")
     (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "?", "answers": ["2"], "program": "answer = price()"}\n')
-    parts = {"task": "shop", "questions": "q.jsonl", "environment": "./shop.py"}
+    parts = {"task": "shop", "questions": "q.jsonl", "environment": "./priced.py"}
     judged = metrics.get(f"judge@scripted/{tmp_path}/judge.py:reply")
 
     async def notebook() -> list[object]:
-        found = check(open_environment(str(tmp_path / "shop.py")), [("price", {})])
+        found = check(open_environment(str(tmp_path / "priced.py")), [("price", {})])
         asked = run(Grid(llms=[], workflows="oracle", tasks=parts, folder=tmp_path), tmp_path / "out")
         return [judged("a", ["b"]), [one for one in found if one.severity == "error"], asked.state]
 

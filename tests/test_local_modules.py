@@ -107,6 +107,15 @@ def test_two_modules_of_one_name_are_refused_with_both_files(tmp_path: Path) -> 
         open_environment(domain(tmp_path / "日本", "import alike", "alike.SUM", alike="SUM = '800 円'"))
 
 
+def test_a_package_that_has_the_name_of_an_earlier_file_is_refused(tmp_path: Path) -> None:
+    domain(tmp_path / "kenya" / "twice", "", "'120 KES'", __init__="")
+    assert price(domain(tmp_path / "tokyo", "import twice", "twice.SUM", twice="SUM = '800 円'")) == "800 円"
+    with pytest.raises(UserError, match=r"recipes\.py.*twice"):
+        open_environment(str(tmp_path / "kenya" / "twice" / "recipes.py"))
+    with pytest.raises(UserError, match=r"twice.* are both a module 'twice': rename one of them"):
+        open_environment(str(tmp_path / "kenya" / "twice" / "__init__.py"))
+
+
 def test_the_standard_library_comes_first(tmp_path: Path) -> None:
     assert price(domain(tmp_path, "import json", "json.dumps(1)", json="SUM = 'mine'")) == "1"
 
