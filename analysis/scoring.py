@@ -155,11 +155,14 @@ class Scorer:
         rest = iter(episodes)
         while batch := list(itertools.islice(rest, BATCH)):
             values = {name: _compute(name, batch) for name in dict.fromkeys((self.metric, rewarding, *self.metrics))}
+            version = registry.get_trusted(self.metric).version
             for place, episode in enumerate(batch):
                 scores = {name: found[place] for name, found in values.items()}
-                yield self._record(episode, scores, scores[rewarding])
+                yield self._record(episode, scores, scores[rewarding], version)
 
-    def _record(self, episode: Episode, scores: dict[str, float | None], reward: float | None) -> dict[str, Any]:
+    def _record(
+        self, episode: Episode, scores: dict[str, float | None], reward: float | None, version: int
+    ) -> dict[str, Any]:
         threshold = THRESHOLDS[self.taxonomy] if self.threshold is None else self.threshold
         is_missing = episode.outcome.kind in INFRASTRUCTURE_FAILURES
         made = actions(episode.steps)
@@ -206,7 +209,7 @@ class Scorer:
             "outcome": episode.outcome.kind,
             "outcome_cause": episode.outcome.cause,
             "scorer_version": VERSION,
-            "metric_version": registry.get_trusted(self.metric).version,
+            "metric_version": version,
             "episodes_hash": self.episodes_hash,
         }
 

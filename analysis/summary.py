@@ -62,7 +62,7 @@ def text_summary(results: Results) -> str:
     from rich.console import Console
 
     out = io.StringIO()
-    console = Console(file=out, width=100, color_system=None)
+    console = Console(file=out, width=100, color_system=None, force_jupyter=False)
     for table in summary_tables(results):
         console.print(table)
     return out.getvalue()
@@ -72,7 +72,9 @@ def html_summary(results: Results) -> str:
     """The tables as a notebook shows them."""
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True)
+    console = Console(
+        file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True, force_jupyter=False
+    )
     for table in summary_tables(results, console.width):
         console.print(table)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")

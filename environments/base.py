@@ -119,13 +119,15 @@ def query_api(method: Method | None = None, *, blocking: bool = True) -> Method 
 
 
 def marked(cls: type[Any]) -> dict[str, Callable[..., Any]]:
-    """The functions of a class that are marked with `@query_api`, by name, those of base classes first."""
+    """The functions of a class that are marked with `@query_api`, or replace such, by name, those of bases first."""
     found: dict[str, Callable[..., Any]] = {}
     for parent in reversed(cls.__mro__):
         for name, member in vars(parent).items():
             function: Any = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-            if is_marked(function):  # properties are refused later
+            if is_marked(function) or (name in found and callable(function)):  # properties are refused later
                 found[name] = function
+            elif name in found:
+                del found[name]
     return found
 
 
@@ -306,7 +308,8 @@ def _foreign(value: Any) -> Any:
         ValueError: It has too many items.
     """
     if hasattr(value, "tolist"):
-        return value.tolist()
+        names = list(value.keys()) if hasattr(value, "keys") else []  # of a row of pandas
+        return dict(value) if names and all(isinstance(name, str) for name in names) else value.tolist()
     if not isinstance(value, Mapping | ValuesView | Sequence | Set):
         raise TypeError(f"a {type(value).__name__} is no JSON data: return text, numbers, lists or dicts")
     if len(value) > MOST_ITEMS:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
-import contextlib
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from r_eval.errors import UserError
+from r_eval.event_loops import in_event_loop
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import Episode
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 
     from r_eval.analysis.early_stopping import Rule
     from r_eval.analysis.results import Results
-
-Result = TypeVar("Result")
 
 
 class Run:
@@ -152,46 +148,15 @@ def run(
     Raises:
         UserError: The grid is wrong, or the folder holds a run that differs from it.
     """
-    running: list[tuple[asyncio.AbstractEventLoop, Runner]] = []
+    stops: list[Callable[[], None]] = []
 
     def started(runner: Runner) -> None:
-        running.append((asyncio.get_running_loop(), runner))
+        stops.append(runner.stop)
         if on_runner is not None:
             on_runner(runner)
 
     options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
-    job = arun(grid, out, **options, observer=observer, on_runner=started)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return in_event_loop(job)
-    with concurrent.futures.ThreadPoolExecutor(1) as thread:  # its own loop, beside the one of the notebook
-        result = thread.submit(in_event_loop, job)
-        try:
-            return result.result()
-        except KeyboardInterrupt:
-            for loop, runner in running:
-                loop.call_soon_threadsafe(runner.stop)
-            raise
-
-
-def in_event_loop(job: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine as `asyncio.run` does, on uvloop's event loop where it is installed, without waiting for threads
-    that hang.
-    """
-    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    with contextlib.suppress(ImportError):
-        from uvloop import new_event_loop as factory
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.get_loop().set_default_executor(_Threads())
-        return runner.run(job)
-
-
-class _Threads(concurrent.futures.ThreadPoolExecutor):
-    """The threads of an event loop, which closes without waiting for them."""
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        super().shutdown(wait=False, cancel_futures=True)
+    return in_event_loop(arun(grid, out, **options, observer=observer, on_runner=started), stops)
 
 
 def load_run(path: str | Path) -> Run:

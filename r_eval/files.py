@@ -42,11 +42,12 @@ def user_path(name: str | Path) -> Path:
 
 
 def at_home(value: Any) -> Any:
-    """A part of a YAML file in which ~/ is the home of the user, as in a shell."""
+    """A part of a grid in which ~/ is the home of the user, as in a shell, and a path is a text."""
     if isinstance(value, dict):
         return {key: at_home(one) for key, one in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [at_home(one) for one in value]
+    value = str(value) if isinstance(value, Path) else value
     return str(user_path(value)) if isinstance(value, str) and value.startswith("~/") else value
 
 

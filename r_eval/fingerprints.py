@@ -12,8 +12,11 @@ import hashlib
 import inspect
 import json
 import os
+import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 from r_eval.files import is_file, is_folder
@@ -37,11 +40,19 @@ def code_hashes(cls: type[Any], base: type[Any]) -> dict[str, str]:
     for each in cls.__mro__:
         if not issubclass(each, base) or each.__module__.startswith("r_eval."):
             continue
-        try:
-            found |= _file_hashes(Path(inspect.getfile(each)))
-        except (OSError, TypeError):
-            found[each.__qualname__] = _source_hash(each)
+        found |= definition_hashes(each, each.__module__, each.__qualname__)
     return found
+
+
+def definition_hashes(thing: Any, module: str, name: str) -> dict[str, str]:
+    """Hashes of the file of the module that defines something; without one, as in a notebook, of the thing alone."""
+    path = module_file(module)
+    return _file_hashes(path) if is_file(path) else {name: _cell_hash(thing, module)}
+
+
+def module_file(module: str) -> Path:
+    """The file of an imported module; `Path()` for one that has none."""
+    return Path(getattr(sys.modules.get(module), "__file__", None) or "")
 
 
 def _file_hashes(path: Path) -> dict[str, str]:
@@ -50,12 +61,29 @@ def _file_hashes(path: Path) -> dict[str, str]:
     return {Path(os.path.relpath(file, path.parent)).as_posix(): code_hash(file.read_bytes()) for file in files}
 
 
-def _source_hash(cls: type[Any]) -> str:
-    """Of a class that lies in no file, as in a notebook."""
+def _cell_hash(thing: Any, module: str, around: tuple[Any, ...] = ()) -> str:
+    """Of plain data, or of the code of a class or function of a module, and of what of the module this code names."""
+    function = inspect.unwrap(getattr(thing, "fget", None) or getattr(thing, "__func__", thing))
+    parts: Mapping[str, Any] = {}
     try:
-        return code_hash(inspect.getsource(cls).encode())
-    except (OSError, TypeError):
-        return short_hash(cls.__qualname__)
+        if any(thing is one for one in around) or getattr(thing, "__module__", module) != module:
+            return ""
+        if isinstance(function, FunctionType):
+            own = code_hash(textwrap.dedent(inspect.getsource(function)).encode())
+            parts = {name: function.__globals__.get(name) for name in _names(function.__code__)}
+        elif isinstance(thing, type):
+            own, members = thing.__qualname__, vars(thing).items()  # Python's own say where it was written
+            parts = {name: part for name, part in members if callable(part) or not name.startswith("__")}
+        else:
+            own = json.dumps(thing, sort_keys=True)
+    except (OSError, TypeError, ValueError):
+        return ""
+    return short_hash([own, {name: _cell_hash(part, module, (*around, thing)) for name, part in parts.items()}])
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that code uses, those inside its own functions included."""
+    return set(code.co_names).union(*(_names(part) for part in code.co_consts if isinstance(part, CodeType)))
 
 
 def code_hash(source: bytes) -> str:

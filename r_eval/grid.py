@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -44,7 +44,7 @@ OF_DATA += OF_WORLD
 class Section(BaseModel):
     """Base of a grid's sections: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", validate_assignment=True)
 
 
 class Entry(BaseModel):
@@ -292,7 +292,7 @@ class Grid(Section):
             UserError: A key is unknown or missing, or a value is wrong.
         """
         try:
-            super().__init__(**data)
+            super().__init__(**at_home(data))
         except ValidationError as error:
             raise UserError(complaint(error)) from None
 
@@ -301,8 +301,8 @@ class Grid(Section):
     def _entries(cls, values: Any, info: ValidationInfo) -> Any:
         """One entry in place of a list, and a name in place of a mapping that has it."""
         key = str(info.field_name).removesuffix("s")
-        values = [values] if isinstance(values, str | dict) else values
-        return [{key: v} if isinstance(v, str) else v for v in values] if isinstance(values, list | tuple) else values
+        values = [values] if isinstance(values, str | dict | BaseModel) else values
+        return [{key: v} if isinstance(v, str) else v for v in values] if isinstance(values, Iterable) else values
 
     @model_validator(mode="after")
     def _needs_llms(self) -> Self:
@@ -332,7 +332,7 @@ class Grid(Section):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            data = {str(key): at_home(value) for key, value in file.data.items()}
+            data = {str(key): value for key, value in file.data.items()}
             if "folder" in data:  # of a grid in Python
                 raise UserError(f"{file.at(['folder'])}: {unknown('key', 'folder', PLACES['at the top level'])}")
             grid = cls(**{"name": name, **data, "folder": path.parent})
@@ -374,8 +374,12 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
         example = f"; write {{{loc[-1]}: NAME, SETTING: VALUE}}" if len(loc) > 1 else ""
         return f"{at}: the key {key} is missing{example}"
     reason = describe_invalid(first)
-    is_entry = isinstance(loc[-1], int) and loc[0] != "exclude"
-    return f"{at}: {key}: {reason.replace('a mapping', 'a name or a mapping') if is_entry else reason}"
+    if (isinstance(loc[-1], int) and loc[0] != "exclude") or loc[-1] == "environment":
+        reason = reason.replace("a mapping", "a name or a mapping")
+        if hasattr(given := first["input"], "__qualname__"):
+            prefix = "scripted/" if loc[0] == "llms" else ""
+            reason += f"; write its name, '{prefix}{given.__module__}:{given.__qualname__}'"
+    return f"{at}: {key}: {reason}"
 
 
 _MODELS: dict[str, type[BaseModel]] = {

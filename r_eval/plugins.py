@@ -31,7 +31,7 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.files import is_file
-from r_eval.isolation import PACKAGES, describe
+from r_eval.isolation import OWN, PACKAGES, describe
 
 if sys.version_info >= (3, 14):
     import annotationlib
@@ -92,7 +92,12 @@ def file_of(where: str) -> str:
 
 def _module(where: str, name: str) -> ModuleType:
     try:
-        return importlib.import_module(where)
+        with _loading:
+            module = importlib.import_module(where)
+            file = _file_of(module)
+            if file is not None and is_file(file) and not str(file).startswith((*PACKAGES, *OWN)):
+                _code_of(file, reloads=True)
+            return module
     except UserError:
         raise
     except (Exception, SystemExit) as error:
@@ -191,22 +196,33 @@ def _load_file(path: Path) -> ModuleType:
     with _loading:
         if str(root) not in sys.path:
             sys.path.append(str(root))
-        code = {file: file.read_bytes() for file in code_files(path)}
-        if _run.setdefault(path, code) != code:
-            _run[path] = code
-            for key, module in list(sys.modules.items()):
-                if _file_of(module) in code and key != "__main__":
-                    del sys.modules[key]
+        code = _code_of(path)
         if root != path.parent:  # in a package, whose modules may import each other relatively
             dotted = ".".join(path.relative_to(root).with_suffix("").parts)
             module = importlib.import_module(dotted.removesuffix(".__init__"))
         else:
             module = _run_once(path)
-        for file in set(code) - {path}:
+        for file in set(code) - ({path} if root == path.parent else set()):
             name = ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
             if (other := _file_of(sys.modules.get(name)) or file) != file:
                 raise ImportError(f"{file} and {other} are both a module '{name}': rename one of them")
     return module
+
+
+def _code_of(path: Path, reloads: bool = False) -> dict[Path, bytes]:
+    """The files of a file's code. If one was edited since the file was run, their modules are forgotten, or reloaded in
+    place where a notebook may have imported them, too.
+    """
+    code = {file: file.read_bytes() for file in code_files(path)}
+    if _run.setdefault(path, code) != code:
+        for key, module in list(sys.modules.items()):  # what is imported stands before what imports it
+            if _file_of(module) in code and not key.startswith("__"):
+                if reloads and ":" not in key:
+                    importlib.reload(module)
+                else:
+                    del sys.modules[key]
+        _run[path] = code
+    return code
 
 
 def _file_of(module: ModuleType | None) -> Path | None:

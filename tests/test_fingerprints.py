@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import linecache
 import os
 import shutil
 import subprocess
+import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from r_eval import Grid, UserError, run
 from r_eval.fingerprints import code_hash
 from tests.commands import R_EVAL
 
@@ -182,3 +187,71 @@ def test_code_is_told_apart_by_what_it_means() -> None:
     assert code_hash(b"if a:\n    b()  # Ada") == code_hash(b"if a: b()")
     others = (b"a - (b - c)", b"a - b - c", b"'A.'", b"'B.'", b"x = 1", b"x = 1.0")
     assert len({*map(code_hash, others)}) == len(others)
+
+
+NOTEBOOK = """
+from r_eval.environments import Environment, query_api
+from r_eval.workflows.base import Workflow, finished
+
+PRICES = {"Ugali": 120}
+
+def spelt(number):
+    return f"{number} KES"
+
+class Shop(Environment):
+    TAX = 0
+
+    @query_api
+    def price(self, dish: str) -> str:
+        return [spelt(PRICES[each] + self.TAX) for each in [dish]][0]
+
+class Mine(Workflow):
+    async def run(self, question, session, llm, limits):
+        return finished("120", "text")
+
+def reply(request):
+    return "120"
+"""
+CELLS = {
+    "environment code Shop": ("    TAX = 0", "    TAX = 1"),
+    "environment code Shop (a helper)": ("KES", "KSh"),
+    "environment code Shop (data)": ("120}", "130}"),
+    "environment code Shop (a query API)": ("[0]", "[-1]"),
+    "workflow code Mine": ('finished("120"', 'finished("130"'),
+    "llm code reply": ('return "120"', 'return "130"'),
+    "": ("PRICES = {", "\n\n# of today\nPRICES =  {"),
+}
+
+
+@pytest.mark.parametrize("part", CELLS)
+def test_code_of_a_notebook_counts_as_that_of_files_does(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = '{"id": "1", "question": "?", "answers": ["120"]}\n'
+    (tmp_path / "q.jsonl").write_text(question, encoding="utf-8")
+    task = {"task": "own", "questions": str(tmp_path / "q.jsonl"), "environment": "cells:Shop"}
+    grid = Grid(llms=["scripted/cells:reply"], workflows=["cells:Mine"], tasks=[task])
+
+    def evaluate(source: str) -> None:
+        """As IPython runs a cell: the module has no file, but the lines of the cell are known."""
+        module, name = types.ModuleType("cells"), f"<cell {len(linecache.cache)}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        monkeypatch.setitem(sys.modules, "cells", module)
+        exec(compile(source, name, "exec"), vars(module))
+        assert run(grid, tmp_path / "out").state == "complete"
+
+    evaluate(NOTEBOOK)
+    changed = NOTEBOOK.replace(*CELLS[part])
+    assert changed != NOTEBOOK
+    refusal = f"differs from this grid in: {part.partition(' (')[0]} "
+    with pytest.raises(UserError, match=refusal) if part else contextlib.nullcontext():
+        evaluate(changed)
+
+
+def test_the_code_of_an_llm_in_a_module_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    grid = Grid(llms=["scripted/talker:reply"], workflows=["direct"], tasks=["wiki/high-freq"], samples=1)
+    for answer in ("a", "b"):
+        (tmp_path / "talker.py").write_text(f"def reply(request):\n    return '{answer}'\n", encoding="utf-8")
+        with contextlib.nullcontext() if answer == "a" else pytest.raises(UserError, match=r"llm code talker\.py"):
+            run(grid, tmp_path / "out")

@@ -8,10 +8,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from r_eval import Grid, UserError, run
+from r_eval.grid import TaskEntry, WorkflowEntry
 from r_eval.runner.plan import Plan, resolve
 
 INTERFACE = """
@@ -79,6 +83,54 @@ def test_yaml_and_python_describe_the_same_run(desk: Path) -> None:
     assert loaded.model_dump() == made.model_dump()
     assert fingerprints(resolve(loaded)) == fingerprints(resolve(made))
     assert len(resolve(made).cells) == 3 * 4
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"workflows": (one for one in ["react"])},
+        {"workflows": {"react"}},
+        {"workflows": {"react": 1}.keys()},
+        {"workflows": np.array(["react"])},
+        {"workflows": pd.Series(["react"])},
+        {"workflows": WorkflowEntry(workflow="react")},
+        {"tasks": TaskEntry(task="wiki/high-freq")},
+        {"tasks": ({"task": "own", "questions": Path("questions.jsonl"), "environment": Path("a.py")},)},
+        {"tasks": [{"task": "own", "data": Path("q.json"), "environment": {"environment": "a", "db": Path("~/b")}}]},
+    ],
+    ids=str,
+)
+def test_a_grid_in_python_takes_what_python_has(parts: dict[str, Any]) -> None:
+    made = Grid(**{"llms": ["openai/m"], "workflows": ["react"], "tasks": ["wiki/high-freq"], **parts})
+    assert made.workflows == [WorkflowEntry(workflow="react")]
+    texts = json.dumps(made.model_dump(mode="python", exclude={"folder"}))
+    assert Grid(**json.loads(texts)) == made
+    assert "~" not in texts
+
+
+def test_what_is_assigned_to_a_grid_is_checked_as_well() -> None:
+    grid = Grid(llms=["openai/m"], workflows=["react"], tasks=["wiki/high-freq"])
+    grid.workflows = "pal"  # type: ignore[assignment]  # as a person types it
+    assert grid.workflows == [WorkflowEntry(workflow="pal")]
+    for key, value in {"samples": "two", "limits": {"step": 3}, "tasks": []}.items():
+        with pytest.raises(ValidationError, match=key):
+            setattr(grid, key, value)
+
+
+@pytest.mark.parametrize(
+    ("parts", "complaint"),
+    [
+        ({"workflows": [Grid]}, "workflows.0: must be a name or a mapping, .* name, 'r_eval.grid:Grid'"),
+        ({"llms": [resolve]}, "llms.0: must be a name or a mapping, .* name, 'scripted/r_eval.runner.plan:resolve'"),
+        ({"conditions": [Grid]}, "conditions.0: must be a name or a mapping, .* name, 'r_eval.grid:Grid'"),
+        ({"tasks": [{"task": "own", "environment": Grid}]}, "environment: must be a name or a .*, 'r_eval.grid:Grid'"),
+        ({"tasks": [{"task": "own", "environment": 3}]}, "environment: must be a name or a mapping, not 3$"),
+    ],
+    ids=str,
+)
+def test_an_object_in_place_of_a_name_gets_its_name(parts: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        Grid(**{"llms": ["openai/m"], "workflows": ["react"], "tasks": ["wiki/high-freq"], **parts})
 
 
 def test_a_loaded_grid_starts_its_paths_at_its_own_folder(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -72,10 +73,47 @@ def test_a_file_that_was_edited_since_is_run_again(edited: str, tmp_path: Path) 
     assert (price(name), before.price("Ugali")) == ("另一个", "a")  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("edited", ["recipes", "far"])
+@pytest.mark.parametrize("is_package", [False, True])
+def test_a_module_that_was_edited_since_is_reloaded(
+    edited: str, is_package: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = f"edited_{edited}" if is_package else ""
+    folder = tmp_path / package
+    domain(folder, f"from {package and '.'}far_{edited} import SUM", "SUM", **{f"far_{edited}": "SUM = 'a'"})
+    kind = "\nclass Shop(Environment):\n    price = staticmethod(price)\n"
+    text = (folder / "recipes.py").read_text(encoding="utf-8")
+    text = text.replace("import query_api", "import Environment, query_api")
+    (folder / f"recipes_{edited}.py").write_text(text + kind, encoding="utf-8")
+    if package:
+        (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"{package}.recipes_{edited}".lstrip(".")
+    assert price(f"{name}:Shop") == "a"
+    module = importlib.import_module(name)
+    assert (price(f"{name}:Shop"), importlib.import_module(name)) == ("a", module)  # not imported again and again
+    changed = {"recipes": (text + kind).replace("return SUM", "return 'b'"), "far": "SUM = 'b'"}[edited]
+    (folder / f"{edited}_{edited}.py").write_text(changed, encoding="utf-8")
+    assert (price(f"{name}:Shop"), importlib.import_module(name), module.Shop().price("")) == ("b", module, "b")
+    (folder / f"{edited}_{edited}.py").write_text("1 +", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(UserError, match="SyntaxError"):
+            price(f"{name}:Shop")
+
+
 def test_two_modules_of_one_name_are_refused_with_both_files(tmp_path: Path) -> None:
     assert price(domain(tmp_path / "kenya", "import alike", "alike.SUM", alike="SUM = '120 KES'")) == "120 KES"
     with pytest.raises(UserError, match=r"alike\.py and .*alike\.py are both a module 'alike': rename one of them"):
         open_environment(domain(tmp_path / "日本", "import alike", "alike.SUM", alike="SUM = '800 円'"))
+
+
+def test_a_package_that_has_the_name_of_an_earlier_file_is_refused(tmp_path: Path) -> None:
+    domain(tmp_path / "kenya" / "twice", "", "'120 KES'", __init__="")
+    assert price(domain(tmp_path / "tokyo", "import twice", "twice.SUM", twice="SUM = '800 円'")) == "800 円"
+    with pytest.raises(UserError, match=r"recipes\.py.*twice"):
+        open_environment(str(tmp_path / "kenya" / "twice" / "recipes.py"))
+    with pytest.raises(UserError, match=r"twice.* are both a module 'twice': rename one of them"):
+        open_environment(str(tmp_path / "kenya" / "twice" / "__init__.py"))
 
 
 def test_the_standard_library_comes_first(tmp_path: Path) -> None:

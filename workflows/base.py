@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Sequence
-from pathlib import Path
 from string import Template
 from typing import Any, ClassVar, Protocol
 
@@ -19,7 +18,7 @@ from r_eval.environments.sandbox import ProgramResult
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
 from r_eval.errors import UserError
-from r_eval.fingerprints import code_hashes, short_hash
+from r_eval.fingerprints import code_hashes, module_file, short_hash
 from r_eval.grid import Limits as Limits  # part of the interface of workflows
 from r_eval.isolation import describe
 from r_eval.llms.base import Message, Reply, Request
@@ -223,7 +222,7 @@ def prompt_text(owner: Any, name: str) -> str:
     Args:
         owner: The workflow's class.
     """
-    folders = [Path(inspect.getfile(cls)).parent for cls in owner.__mro__ if issubclass(cls, Workflow)]
+    folders = [module_file(cls.__module__).parent for cls in owner.__mro__ if issubclass(cls, Workflow)]
     files = [folder / "prompts" / f"{name}.md" for folder in folders]
     path = next((file for file in files if file.exists()), files[0])
     return path.read_text(encoding="utf-8").strip()

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from r_eval.analysis.metrics.registry import Batched
 from r_eval.errors import UserError
+from r_eval.event_loops import in_event_loop
 from r_eval.languages import Recognised, recognised
 
 T = TypeVar("T")
@@ -91,7 +92,7 @@ class LLMMetric(Batched):
             raise UserError(f"{self.name} needs an LLM: name it {self.name}@LLM, as in {self.name}@openai/gpt-4o")
         none = [""] * len(predictions)
         rows = zip(predictions, map(tuple, golds), questions or none, contexts or none, strict=True)
-        return asyncio.run(self._score_all([Case(*row) for row in rows]))
+        return in_event_loop(self._score_all([Case(*row) for row in rows]))
 
     async def _score_all(self, cases: Sequence[Case]) -> list[float]:
         from r_eval.tasks.llm_client import LLMClient, reply_cache

@@ -219,17 +219,26 @@ def summaries(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, lines)))
 
 
-@functools.cache
 def _get(name: str) -> Metric:
+    if name.partition("@")[0] in _BUILT_IN:
+        return _built_in(name)
+    if ":" not in name and name not in _entry_points():
+        raise UserError(plugins.unknown("metric", name, names()))
+    found = plugins.from_path(name, "metrics") if ":" in name else _entry_points()[name].load()
+    function = _made(found) if isinstance(found, type) else found
+    if not callable(function):
+        raise UserError(f"metric '{name}' is not callable: expected (prediction, golds) -> a number from 0 to 1")
+    return Metric(name, function, _first_line(function), int(getattr(function, "version", 1)))
+
+
+@functools.cache
+def _made(metric: type[Any]) -> Any:
+    return metric()
+
+
+@functools.cache
+def _built_in(name: str) -> Metric:
     head, at, value = name.partition("@")
-    if head not in _BUILT_IN:
-        if ":" not in name and name not in _entry_points():
-            raise UserError(plugins.unknown("metric", name, names()))
-        found = plugins.from_path(name, "metrics") if ":" in name else _entry_points()[name].load()
-        function = found() if isinstance(found, type) else found
-        if not callable(function):
-            raise UserError(f"metric '{name}' is not callable: expected (prediction, golds) -> a number from 0 to 1")
-        return Metric(name, function, _first_line(function), int(getattr(function, "version", 1)))
     row = _BUILT_IN[head]
     module, _, attribute = row.place.partition(":")
     found = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)

@@ -4,7 +4,6 @@ what it says of itself and what came of them.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import io
@@ -34,6 +33,7 @@ from r_eval.environments.opening import open_environment
 from r_eval.environments.schema import BadArguments, clip
 from r_eval.environments.signatures import place_of
 from r_eval.errors import UserError
+from r_eval.event_loops import in_event_loop
 from r_eval.isolation import describe
 
 KNOWN = 8
@@ -89,7 +89,7 @@ def check(
     with contextlib.redirect_stdout(io.StringIO()), contextlib.chdir(Path.cwd()):
         subject = Subject(environment, name or type(environment).__name__)
         try:
-            return asyncio.run(_findings(subject, calls, nothing, kinds, name, call))
+            return in_event_loop(_findings(subject, calls, nothing, kinds, name, call))
         except HookFailure as failure:
             todo = "fix this first: no query API was called"
             return [subject.at(subject.whole, "error", str(failure), todo)]

@@ -5,7 +5,6 @@ contains, and what the gold programs give over the environment. Questions with t
 from __future__ import annotations
 
 import ast
-import asyncio
 import collections
 import re
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import clip
+from r_eval.event_loops import in_event_loop
 from r_eval.files import is_file, read_text
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
 from r_eval.tasks.base import DEFAULT_METRIC, open_environment
@@ -160,7 +160,7 @@ def check_programs(questions: Sequence[Question], environment: Environment, sand
     score = metrics.get(DEFAULT_METRIC)
     found: list[list[tuple[Question, str]]] = [[], [], [], []]
     failed, other, missing, unseen = found
-    for s in asyncio.run(solve([q for q in questions if parses(q.program)], environment, sandbox)):
+    for s in in_event_loop(solve([q for q in questions if parses(q.program)], environment, sandbox)):
         question, golds = s.question, " or ".join(s.question.answers)
         if s.error:
             failed.append((question, s.error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
+from r_eval.event_loops import in_event_loop
 from r_eval.isolation import describe
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.templates import Generated, KnownRecords, Template, TemplateFile, generate, read_templates
@@ -46,7 +46,7 @@ def check_templates(path: Path, call: bool = False) -> list[Finding]:
         return [
             Finding(str(path), place, severity, f"template '{template.id}': {what}", todo)
             for template, place in zip(file.templates, template_places(path, file), strict=True)
-            for severity, what, todo in asyncio.run(_of_template(template, environment, sandbox, records))
+            for severity, what, todo in in_event_loop(_of_template(template, environment, sandbox, records))
         ]
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from typer import Argument, Exit, Option
 
 from r_eval.analysis.warnings import counted
-from r_eval.api import Run, arun, in_event_loop
+from r_eval.api import Run, arun
 from r_eval.cli.app import exit_within
 from r_eval.cli.options import (
     Cache,
@@ -34,6 +34,7 @@ from r_eval.cli.options import (
 )
 from r_eval.cli.progress import make_observer
 from r_eval.errors import UserError
+from r_eval.event_loops import in_event_loop
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import INFRASTRUCTURE_FAILURES

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from r_eval import plugins
 from r_eval.errors import UserError
-from r_eval.fingerprints import script_hashes
+from r_eval.fingerprints import definition_hashes, script_hashes
 from r_eval.isolation import DaemonThreads, ForeignLoop, describe
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
 from r_eval.llms.chat import chat_body
@@ -60,7 +60,7 @@ class Scripted(LLM):
             place = f"{code.co_filename}:{code.co_firstlineno}" if code else self._file
             raise UserError(f"LLM '{name}': {place}: {function} {problem}; {HOW}")
         self._place = f"{Path(self._file).name}:{function}"
-        self._code = script_hashes(model)
+        self._code = script_hashes(model) or definition_hashes(self._function, self._file, function)
 
     def identity(self) -> dict[str, Any]:
         return {**super().identity(), "code": self._code}

@@ -228,11 +228,12 @@ def _parts(
     identity = workflow.identity()
     files = {kind: identity.pop(kind) for kind in ("code", "prompt")}
     own = {"": short_hash(identity), **with_prefix("code", files["code"]), **with_prefix("prompt", files["prompt"])}
-    of_llm = {"": short_hash(llm.identity()), **with_prefix("code", script_hashes(llm.model))} if llm else {"": ""}
+    of_llm = llm.identity() if llm else {}
+    llm_code = {**script_hashes(llm.model), **of_llm.get("code", {})} if llm else {}
     return {
         "schema": str(SCHEMA),
         **with_prefix("workflow", own),
-        **with_prefix("llm", of_llm),
+        **with_prefix("llm", {"": short_hash(of_llm) if llm else "", **with_prefix("code", llm_code)}),
         "task": planned.task_version,
         **planned.environment_parts,
         **with_prefix("condition", condition.fingerprint_parts()),

@@ -12,6 +12,7 @@ import importlib.util
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,12 +81,13 @@ class Runner:
         self._running: list[asyncio.Task[None]] = []
         self._begun = asyncio.Event()
         self._left: dict[Cell, int] = {}
+        self._loop = asyncio.get_running_loop()
 
     def stop(self) -> None:
-        """Begin no further episode; those in progress have a few seconds to end."""
+        """Begin no further episode; those in progress have a few seconds to end. Any thread may call it."""
         if not self.stopping:
             self.stopping = True
-            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._cancel)
+            self._loop.call_soon_threadsafe(self._loop.call_later, GRACE_SECONDS, self._cancel)
 
     def _cancel(self) -> None:
         for task in self._running:
@@ -271,7 +273,7 @@ async def arun(
     if rule is not None:
         rule.check([planned.task.metric for planned in plan.tasks])
     for llm in plan.llms.values():
-        llm.connections = connections or llm.connections
+        llm.connections = int(connections or llm.connections)
     folder = RunFolder((Path(out) if out is not None else Path("runs") / grid.name).absolute())
     with contextlib.ExitStack() as stack:
         store, sandbox = stack.enter_context(Store(folder, plan, fresh)), stack.enter_context(Sandbox())
@@ -331,8 +333,8 @@ def allow_files(connections: int) -> None:
 
 def _check(engine: str, **numbers: int | None) -> None:
     for option, value in numbers.items():
-        if value is not None and value < 1:
-            raise UserError(f"{option} must be at least 1, not {value}")
+        if value is not None and not (isinstance(value, Integral) and value >= 1):
+            raise UserError(f"{option} must be a whole number of at least 1, not {value!r}")
     if engine not in ENGINES:
         raise UserError(plugins.unknown("engine", engine, ENGINES))
     if engine == "ray" and importlib.util.find_spec("ray") is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from r_eval.environments.base import Environment, query_api
 from r_eval.environments.opening import located, open_environment
 from r_eval.errors import UserError
 from tests.environments.conftest import Ask
@@ -286,3 +287,53 @@ def test_a_file_is_found_in_the_home_of_a_user(
     monkeypatch.setenv("HOME", str(tmp_path))
     written(tmp_path / "file.jsonl", text)
     assert open_environment(name, settings).specs()
+
+
+class Shop(Environment):
+    @query_api
+    def find(self, name: str) -> str:
+        """Find by name."""
+        return name
+
+    @query_api
+    def price(self, name: str) -> int:
+        """The price."""
+        return 1
+
+
+class Typed(Shop):
+    def find(self, number: int) -> str:  # type: ignore[override]
+        """Find by number."""
+        return str(number)
+
+
+class Undocumented(Shop):
+    async def find(self, name: str, most: int = 3) -> str:  # type: ignore[override]
+        return name
+
+
+class Static(Shop):
+    @staticmethod
+    def find(name: str) -> str:  # type: ignore[override]
+        return name
+
+
+class Less(Shop):
+    price = None  # type: ignore[assignment]
+
+
+class Again(Less):
+    @query_api
+    def price(self) -> int:  # type: ignore[override]
+        return 2
+
+
+def test_what_replaces_a_query_api_is_offered_as_it_is_written() -> None:
+    offered = {kind.__name__: [one.action() for one in kind().specs().values()] for kind in Shop.__subclasses__()}
+    assert offered == {
+        "Typed": ["find(number): Find by number.", "price(name): The price."],
+        "Undocumented": ["find(name, most?): Find by name.", "price(name): The price."],
+        "Static": ["find(name): Find by name.", "price(name): The price."],
+        "Less": ["find(name): Find by name."],
+    }
+    assert [one.action() for one in Again().specs().values()] == ["find(name): Find by name.", "price(): The price."]

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from r_eval.environments import (
@@ -146,6 +147,9 @@ def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) ->
     assert opened.call("anything", value=value) == CallResult(value, observation)
 
 
+DISHES = pd.DataFrame({"dish": ["Ugali"], "KES": [120], "tags": [["maize"]]}).set_index("dish")
+
+
 def row() -> sqlite3.Row:
     database = sqlite3.connect(":memory:")
     database.row_factory = sqlite3.Row
@@ -166,6 +170,13 @@ def row() -> sqlite3.Row:
         (np.arange(2), [0, 1]),
         (row(), {"a": 1}),
         ([row()], [{"a": 1}]),
+        (DISHES.loc["Ugali"], {"KES": 120, "tags": ["maize"]}),
+        (DISHES.iloc[0], {"KES": 120, "tags": ["maize"]}),
+        ([one for _, one in DISHES.iterrows()], [{"KES": 120, "tags": ["maize"]}]),
+        (DISHES["KES"], {"Ugali": 120}),
+        (DISHES.reset_index()["KES"], [120]),
+        (DISHES.reset_index()["dish"], ["Ugali"]),
+        (DISHES["KES"][DISHES["KES"] > 900], []),
     ],
     ids=lambda value: re.sub(r" at 0x\w+", "", repr(value)),  # the same in every process
 )

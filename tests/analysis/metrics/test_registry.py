@@ -59,6 +59,12 @@ def test_functions_and_classes_of_files_and_modules_are_metrics(own: Path) -> No
     assert get(f"{own}:Many").version == 7
 
 
+def test_a_metric_that_was_edited_since_is_run_again_and_the_object_of_a_class_is_kept(own: Path) -> None:
+    assert get(f"{own}:Many").function is get(f"{own}:Many").function
+    own.write_text(OWN.replace("prediction.isupper()", "0.5").replace("version = 7", "version = 8"), encoding="utf-8")
+    assert (get(f"{own}:shout")("low", []), get(f"{own}:Many").version) == (0.5, 8)
+
+
 def test_a_metric_of_another_package_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("their_f1", "r_eval.analysis.metrics.qa:token_f1", "r_eval.metrics")
     monkeypatch.setattr(registry, "_entry_points", lambda: {"their_f1": point})
