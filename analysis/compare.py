@@ -77,10 +77,8 @@ def score_matrix(
     of_row = questions.ngroup().to_numpy(np.int64)
     first = frame.loc[~frame.duplicated(["task", "question_id"])]
     if cluster == "template":  # a question without a template counts as its document
-        label = (
-            first["template"].astype(object).where(first["template"].fillna("") != "", first["cluster"].astype(object))
-        )
-        first = first.assign(template=label)
+        template, document = (first[name].astype(object) for name in ("template", "cluster"))
+        first = first.assign(template=template.where(template.fillna("") != "", document))
     made_of = first.groupby(["task", cluster], observed=True, sort=False, dropna=False)
     shared = np.asarray(made_of.ngroup(), np.int64)
     cells = of_row * len(columns) + made.ngroup().to_numpy(np.int64)

@@ -47,7 +47,7 @@ def code_hashes(cls: type[Any], base: type[Any]) -> dict[str, str]:
 def definition_hashes(thing: Any, module: str, name: str) -> dict[str, str]:
     """Hashes of the file of the module that defines something; without one, as in a notebook, of the thing alone."""
     path = module_file(module)
-    return _file_hashes(path) if is_file(path) else {name: _cell_hash(thing, module)}
+    return _file_hashes(path) if is_file(path) else {name: _cell_hash(thing, module, {})}
 
 
 def module_file(module: str) -> Path:
@@ -61,16 +61,21 @@ def _file_hashes(path: Path) -> dict[str, str]:
     return {Path(os.path.relpath(file, path.parent)).as_posix(): code_hash(file.read_bytes()) for file in files}
 
 
-def _cell_hash(thing: Any, module: str, around: tuple[Any, ...] = ()) -> str:
-    """Of plain data, or of the code of a class or function of a module, and of what of the module this code names."""
+def _cell_hash(thing: Any, module: str, known: dict[int, str]) -> str:
+    """Of plain data, or of the code of a class or function of a module, and of what of the module this code names.
+
+    Args:
+        known: Of what was met before, by its identity; "" for what is being hashed.
+    """
+    if id(thing) in known or getattr(thing, "__module__", module) != module:
+        return known.get(id(thing), "")
+    known[id(thing)] = ""
     function = inspect.unwrap(getattr(thing, "fget", None) or getattr(thing, "__func__", thing))
     parts: Mapping[str, Any] = {}
     try:
-        if any(thing is one for one in around) or getattr(thing, "__module__", module) != module:
-            return ""
         if isinstance(function, FunctionType):
             own = code_hash(textwrap.dedent(inspect.getsource(function)).encode())
-            parts = {name: function.__globals__.get(name) for name in _names(function.__code__)}
+            parts = {name: function.__globals__.get(name) for name in sorted(_names(function.__code__))}
         elif isinstance(thing, type):
             own, members = thing.__qualname__, vars(thing).items()  # Python's own say where it was written
             parts = {name: part for name, part in members if callable(part) or not name.startswith("__")}
@@ -78,7 +83,8 @@ def _cell_hash(thing: Any, module: str, around: tuple[Any, ...] = ()) -> str:
             own = json.dumps(thing, sort_keys=True)
     except (OSError, TypeError, ValueError):
         return ""
-    return short_hash([own, {name: _cell_hash(part, module, (*around, thing)) for name, part in parts.items()}])
+    known[id(thing)] = short_hash([own, {name: _cell_hash(part, module, known) for name, part in parts.items()}])
+    return known[id(thing)]
 
 
 def _names(code: CodeType) -> set[str]:

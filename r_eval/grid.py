@@ -296,6 +296,16 @@ class Grid(Section):
         except ValidationError as error:
             raise UserError(complaint(error)) from None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """
+        Raises:
+            UserError: There is no such key, or the value is wrong.
+        """
+        try:
+            super().__setattr__(name, value)
+        except ValidationError as error:
+            raise UserError(complaint(error)) from None
+
     @field_validator("llms", "workflows", "tasks", "conditions", mode="before")
     @classmethod
     def _entries(cls, values: Any, info: ValidationInfo) -> Any:

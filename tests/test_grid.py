@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from pydantic import ValidationError
 
 from r_eval import Grid, UserError, run
 from r_eval.grid import TaskEntry, WorkflowEntry
@@ -113,7 +112,7 @@ def test_what_is_assigned_to_a_grid_is_checked_as_well() -> None:
     grid.workflows = "pal"  # type: ignore[assignment]  # as a person types it
     assert grid.workflows == [WorkflowEntry(workflow="pal")]
     for key, value in {"samples": "two", "limits": {"step": 3}, "tasks": []}.items():
-        with pytest.raises(ValidationError, match=key):
+        with pytest.raises(UserError, match=key):
             setattr(grid, key, value)
 
 
