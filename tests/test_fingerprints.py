@@ -196,7 +196,7 @@ from r_eval.workflows.base import Workflow, finished
 PRICES = {"Ugali": 120}
 
 def spelt(number):
-    return f"{number} KES"
+    return f"{number} KES" if f0 else ""
 
 class Shop(Environment):
     TAX = 0
@@ -212,6 +212,8 @@ class Mine(Workflow):
 def reply(request):
     return "120"
 """
+NAMES = [f"f{number}" for number in range(25)]
+NOTEBOOK += "".join(f"\ndef {name}():\n    return {NAMES}\n".replace("'", "") for name in NAMES)  # each names each
 CELLS = {
     "environment code Shop": ("    TAX = 0", "    TAX = 1"),
     "environment code Shop (a helper)": ("KES", "KSh"),
