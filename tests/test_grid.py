@@ -97,7 +97,7 @@ def test_yaml_and_python_describe_the_same_run(desk: Path) -> None:
         {"tasks": ({"task": "own", "questions": Path("questions.jsonl"), "environment": Path("a.py")},)},
         {"tasks": [{"task": "own", "data": Path("q.json"), "environment": {"environment": "a", "db": Path("~/b")}}]},
     ],
-    ids=str,
+    ids=["generator", "set", "keys", "array", "series", "entry", "task entry", "paths", "paths in data"],
 )
 def test_a_grid_in_python_takes_what_python_has(parts: dict[str, Any]) -> None:
     made = Grid(**{"llms": ["openai/m"], "workflows": ["react"], "tasks": ["wiki/high-freq"], **parts})
@@ -125,7 +125,7 @@ def test_what_is_assigned_to_a_grid_is_checked_as_well() -> None:
         ({"tasks": [{"task": "own", "environment": Grid}]}, "environment: must be a name or a .*, 'r_eval.grid:Grid'"),
         ({"tasks": [{"task": "own", "environment": 3}]}, "environment: must be a name or a mapping, not 3$"),
     ],
-    ids=str,
+    ids=["workflow", "llm", "condition", "environment", "number"],
 )
 def test_an_object_in_place_of_a_name_gets_its_name(parts: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):

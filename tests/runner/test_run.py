@@ -304,7 +304,7 @@ def test_connections_that_may_open_too_few_files_are_refused_before_anything_is_
     words = f"ulimit -n 128; exec {R_EVAL} run {desk.path / 'grid.yaml'} --out {desk.out}"
     done = subprocess.run(["sh", "-c", words], capture_output=True, encoding="utf-8", check=False)
     need = "200 connections to LLMs need about 232 open files, but `ulimit -n` allows 128"
-    assert (done.returncode, done.stderr) == (2, f"r-eval: {need}: raise it, or lower connections\n")
+    assert (done.returncode, done.stderr.strip()) == (2, f"r-eval: {need}: raise it, or lower connections")
     assert not desk.out.exists()
 
 
