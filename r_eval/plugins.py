@@ -14,6 +14,7 @@ packages come first. Within a process, a module's name means one file; one that 
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import functools
 import importlib
@@ -215,6 +216,9 @@ def _code_of(path: Path, reloads: bool = False) -> dict[Path, bytes]:
     """
     code = {file: file.read_bytes() for file in code_files(path)}
     if _run.setdefault(path, code) != code:
+        for file in code:  # Python itself notices no edit within a second that leaves the size
+            with contextlib.suppress(OSError):
+                Path(importlib.util.cache_from_source(file)).unlink()
         for key, module in list(sys.modules.items()):  # what is imported stands before what imports it
             if _file_of(module) in code and not key.startswith("__"):
                 if reloads and ":" not in key:
