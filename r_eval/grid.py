@@ -15,6 +15,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationError,
     ValidationInfo,
@@ -286,26 +287,6 @@ class Grid(Section):
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
     _file: YamlFile | None = PrivateAttr(None)
 
-    def __init__(self, **data: Any) -> None:
-        """
-        Raises:
-            UserError: A key is unknown or missing, or a value is wrong.
-        """
-        try:
-            super().__init__(**at_home(data))
-        except ValidationError as error:
-            raise UserError(complaint(error)) from None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """
-        Raises:
-            UserError: There is no such key, or the value is wrong.
-        """
-        try:
-            super().__setattr__(name, value)
-        except ValidationError as error:
-            raise UserError(complaint(error)) from None
-
     @field_validator("llms", "workflows", "tasks", "conditions", mode="before")
     @classmethod
     def _entries(cls, values: Any, info: ValidationInfo) -> Any:
@@ -319,6 +300,15 @@ class Grid(Section):
         if not self.llms and any(entry.workflow != "oracle" for entry in self.workflows):
             raise PydanticCustomError("missing", "Field required", {"at": ("llms",)})
         return self
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _told(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Say what is wrong as a UserError, of an assignment, too; the last validator, around all others."""
+        try:
+            return handler(at_home(data))
+        except ValidationError as error:
+            raise UserError(complaint(error)) from None
 
     @field_validator("stop_early", mode="before")
     @classmethod

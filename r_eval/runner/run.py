@@ -10,7 +10,7 @@ import functools
 import gc
 import importlib.util
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from numbers import Integral
 from pathlib import Path
@@ -22,7 +22,7 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
 from r_eval.llms.attempts import Persistent
-from r_eval.llms.base import LLMError
+from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.replay import ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
@@ -32,8 +32,9 @@ from r_eval.runner.early_stopping import Looks
 from r_eval.runner.episode import Cancelled, EpisodePool, Resources, local_pool
 from r_eval.runner.grid_entries import NO_LLM
 from r_eval.runner.observer import RunObserver
-from r_eval.runner.plan import Plan, PlannedCell, resolve
+from r_eval.runner.plan import Plan, PlannedCell, PlannedTask, resolve
 from r_eval.runner.store import Store
+from r_eval.workflows.base import Demonstration
 
 if TYPE_CHECKING:
     from r_eval.analysis.early_stopping import Rule
@@ -277,18 +278,12 @@ async def arun(
     folder = RunFolder((Path(out) if out is not None else Path("runs") / grid.name).absolute())
     with contextlib.ExitStack() as stack:
         store, sandbox = stack.enter_context(Store(folder, plan, fresh)), stack.enter_context(Sandbox())
-        left = {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()}
-        llms = [llm for name, llm in plan.llms.items() if name in left]
+        left = {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()} & plan.llms.keys()
         if engine == "local":
-            allow_files(sum(llm.connections for llm in llms if isinstance(llm, Persistent)))
-        for llm in llms:
-            await asyncio.to_thread(llm.fetch)
-        examples = {
-            each.task.name: await work_out(
-                each.demonstrations, each.demo_environment or each.environment, sandbox, plan.limits.observation
-            )
-            for each in plan.tasks
-        }
+            allow_files(plan.llms[name] for name in left)
+        for name in left:
+            await asyncio.to_thread(plan.llms[name].fetch)
+        examples = {each.task.name: await _worked_out(each, plan, sandbox) for each in plan.tasks}
         reply_store = ReplyStore()
         stack.callback(reply_store.close)
         replies = ReplyStores(reply_store, store.run_id, cache is not False, cache is True, store.spent)
@@ -313,12 +308,18 @@ async def arun(
     return folder
 
 
-def allow_files(connections: int) -> None:
-    """Let the process open as many files as the system allows; each connection is one.
+async def _worked_out(task: PlannedTask, plan: Plan, sandbox: Sandbox) -> tuple[Demonstration, ...]:
+    environment = task.demo_environment or task.environment
+    return await work_out(task.demonstrations, environment, sandbox, plan.limits.observation)
+
+
+def allow_files(llms: Iterable[LLM]) -> None:
+    """Let the process open as many files as the system allows; each connection to a server is one.
 
     Raises:
         UserError: It allows fewer than the connections need.
     """
+    connections = sum(llm.connections for llm in llms if isinstance(llm, Persistent))
     infinite, needed = resource.RLIM_INFINITY, connections + OWN_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(hard, 65_536) if hard != infinite else 10_240  # macOS names no limit and refuses more

@@ -18,6 +18,7 @@ import pytest
 
 from r_eval import Grid, UserError, run
 from r_eval.folder import RunFolder
+from r_eval.llms.base import make_llm
 from r_eval.runner.run import allow_files
 from tests.chat_server import Server, good
 from tests.commands import R_EVAL
@@ -294,7 +295,7 @@ def test_a_run_may_open_as_many_files_as_the_system_allows(
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits[0])
     monkeypatch.setattr(resource, "setrlimit", set_limit)
-    allow_files(300)
+    allow_files([make_llm("openai/m", {"base_url": "http://127.0.0.1:9/v1", "connections": 300})])
     assert limits == [(becomes, hard)]
 
 
